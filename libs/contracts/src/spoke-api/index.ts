@@ -1,0 +1,1 @@
+export * from './generated/spillway/spoke/v1/spoke_pb.js';

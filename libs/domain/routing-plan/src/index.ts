@@ -1,0 +1,2 @@
+export * from './routing-plan.js';
+export * from './usable-endpoints.js';

@@ -1,0 +1,58 @@
+import type { ClusterId, ImportedBackend, MemberBackend } from '#domain/fleet';
+
+/** Where a spoke stands in the hub's history. */
+export interface SyncCursor {
+  readonly epoch: string;
+  readonly sequence: bigint;
+}
+
+/** A spoke's saved identity: what Enrol bound. The private key never leaves the cluster's own Secret. */
+export interface SpokeIdentity {
+  readonly clusterId: ClusterId;
+  readonly keyId: string;
+  readonly audience: string;
+  readonly hubUrl: string;
+  readonly caBundlePem: string;
+  /** PKCS #8 PEM. */
+  readonly privateKeyPem: string;
+}
+
+/** One report; see ReportRequest in the contract. */
+export interface HubReport {
+  readonly full: boolean;
+  readonly changed: readonly MemberBackend[];
+  readonly removed: readonly string[];
+  readonly digest: string;
+  readonly applied: SyncCursor | undefined;
+}
+
+/** The hub's answer to a report. */
+export interface HubReportAnswer {
+  readonly resendFull: boolean;
+  readonly intervalMs: number;
+}
+
+/** What changed since the cursor; see SyncResponse in the contract. */
+export interface HubSync {
+  readonly cursor: SyncCursor;
+  readonly full: boolean;
+  readonly complete: boolean;
+  readonly changed: readonly { readonly name: string; readonly version: string; readonly backend: ImportedBackend }[];
+  readonly removed: readonly string[];
+  readonly caBundlePem: string | undefined;
+}
+
+/**
+ * A spoke's end of the spoke API. Throws FleetError: HUB_UNREACHABLE, HUB_TLS, HUB_TIMEOUT, HUB_UNAVAILABLE (`transient`);
+ * HUB_UNKNOWN_MEMBER (`user`: this hub does not know the key; keep the last good state and wait for enrolment),
+ * HUB_UNAUTHENTICATED, HUB_PERMISSION_DENIED, HUB_INVALID_REPORT, HUB_TOKEN_USED, HUB_TOKEN_EXPIRED, HUB_TOKEN_FOREIGN (`user`).
+ */
+export abstract class HubLink {
+  /** Binds the identity's public key, proving the join token. Idempotent for the same (token, uid, key). */
+  abstract enrol(request: { readonly joinToken: string; readonly privateKeyPem: string; readonly clusterUid: string }): Promise<SpokeIdentity>;
+  abstract report(identity: SpokeIdentity, report: HubReport): Promise<HubReportAnswer>;
+  /** Long poll: answers on a change, or after `waitMs` with nothing changed. */
+  abstract sync(identity: SpokeIdentity, cursor: SyncCursor | undefined, waitMs: number, signal: AbortSignal): Promise<HubSync>;
+  /** Milliseconds by which the hub's clock is ahead of ours, as of the last answer; undefined before the first. */
+  abstract clockOffsetMs(): number | undefined;
+}

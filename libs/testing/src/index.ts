@@ -1,0 +1,3 @@
+export * from './address-plan.js';
+export * from './fake-clock.js';
+export * from './golden.js';
