@@ -1,0 +1,59 @@
+import type { MemberBackend, MemberCluster } from './backend.js';
+import type { BackendName, ClusterId } from './ids.js';
+
+/**
+ * What the hub knows of the whole fleet, as one plain value. Hub replicas hold equal views, since each is the fold of the
+ * same change log; judgements that depend on time are entries of that log, never a replica's own opinion.
+ */
+export interface FleetView {
+  readonly members: ReadonlyMap<ClusterId, MemberState>;
+  /** Every member's part of every backend, sorted by cluster id. */
+  readonly parts: ReadonlyMap<BackendName, readonly MemberPart[]>;
+  readonly policies: readonly SamenessPolicy[];
+  readonly freeze: Freeze | undefined;
+}
+
+/** How long a member has been silent, judged by the lease holder: `fresh`, or `stale` after staleAfter (its endpoints go). */
+export type Freshness = 'joining' | 'fresh' | 'stale';
+
+/** A member and what is judged of it. */
+export interface MemberState {
+  readonly cluster: MemberCluster;
+  readonly freshness: Freshness;
+  /** Whether its spoke has told everything at least once since it enrolled. */
+  readonly firstListComplete: boolean;
+}
+
+/** One member's part of a backend. */
+export interface MemberPart {
+  readonly clusterId: ClusterId;
+  readonly backend: MemberBackend;
+  /** Log sequence at which the hub first saw this definition: the first one wins a conflict. */
+  readonly firstSeenSequence: bigint;
+}
+
+/** Automation is stopped: shares stay as they were; endpoints that are gone still go. */
+export interface Freeze {
+  readonly reason: string;
+  readonly sinceMs: number;
+  /** Capacity by which shares were split when the freeze began. */
+  readonly capacities: ReadonlyMap<BackendName, ReadonlyMap<ClusterId, number>>;
+}
+
+/** Selects clusters by name or by labels; both empty selects none. */
+export interface ClusterSelector {
+  readonly names: readonly string[];
+  readonly matchLabels: Readonly<Record<string, string>>;
+  /** Selects every cluster. */
+  readonly all: boolean;
+}
+
+/** In which clusters namespaces of these names mean the same thing. Nothing is the same until a policy says so. */
+export interface SamenessPolicy {
+  readonly name: string;
+  /** Namespace names, or prefixes that end in `*`. */
+  readonly namespaces: readonly string[];
+  readonly mayExport: ClusterSelector;
+  readonly mayImport: ClusterSelector;
+  readonly owner: string;
+}
