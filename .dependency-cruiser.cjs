@@ -36,6 +36,6 @@ module.exports = {
     exclude: { path: '(^|/)(generated|planted)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['source', 'import', 'node', 'default', 'types'], extensionAlias: { '.js': ['.ts', '.js'] } },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['source', 'import', 'node', 'default', 'types'] },
   },
 };
