@@ -1,1 +1,4 @@
-export {};
+export { judgeSameness, type Judgement } from './judge-sameness.js';
+export { planBackend, planFleet } from './plan-fleet.js';
+export { labelProblems, policyProblems } from './policy-problems.js';
+export { countReady, readyCapacities, readyCapacity } from './ready-capacities.js';
