@@ -48,12 +48,14 @@ export interface KubeSelection {
 export interface KubeWatchHandler {
   /** The object is now this. Called for every object of the first list before `synced`. */
   upsert(object: KubeObject): void;
-  /** The object is gone. */
+  /** The object is gone. After a reconnect only its namespace, name, uid and last version are known. */
   remove(object: KubeObject): void;
   /** The first list is complete. Nothing may be deleted anywhere on the word of a watch that has not synced (C74). */
   synced(): void;
   /** The watch is away from its server since `sinceMs` (epoch ms), or back (undefined). It goes on trying for ever. */
   connection?(lostSinceMs: number | undefined): void;
+  /** An attempt to list or follow failed, for logs and conditions. The watch goes on. */
+  failed?(error: Error): void;
 }
 
 /** A running watch. */
@@ -70,7 +72,8 @@ export interface KubePreconditions {
 /**
  * One Kubernetes API server. Methods throw FleetError with the codes KUBE_NOT_FOUND (writes only), KUBE_ALREADY_EXISTS,
  * KUBE_CONFLICT, KUBE_INVALID, KUBE_FORBIDDEN, KUBE_UNAUTHORIZED (kind `user`), and KUBE_UNREACHABLE, KUBE_TLS,
- * KUBE_TIMEOUT, KUBE_THROTTLED, KUBE_SERVER_ERROR (kind `transient`).
+ * KUBE_TIMEOUT, KUBE_THROTTLED, KUBE_SERVER_ERROR, KUBE_DNS (kind `transient`). What only a person can mend at the connection
+ * is of kind `user`: KUBE_TLS_UNTRUSTED, KUBE_TLS_EXPIRED, KUBE_TLS_NAME, KUBE_CLIENT_CERT_EXPIRED, KUBE_ADDRESS_REFUSED.
  */
 export abstract class Kube {
   /** The object, or undefined where there is none (also where the kind is not served). */
