@@ -6,3 +6,4 @@ export * from './fleet-view.js';
 export * from './ids.js';
 export * from './import-set.js';
 export * from './problem.js';
+export * from './report-digest.js';
