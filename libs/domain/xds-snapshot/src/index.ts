@@ -1,1 +1,4 @@
-export {};
+export * from './parse-xds-snapshot.js';
+export * from './render-xds-snapshot.js';
+export * from './snapshot-problems.js';
+export * from './xds-resources.js';

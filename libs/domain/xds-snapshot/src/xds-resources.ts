@@ -1,0 +1,92 @@
+/**
+ * The xDS resources that one spoke serves, as plain data in Envoy's words: what its clusters (CDS) and cluster load
+ * assignments (EDS) say, and nothing that is only encoding. Lists are sorted by name, so equal plans give equal snapshots.
+ */
+export interface XdsSnapshot {
+  readonly clusters: readonly XdsCluster[];
+  readonly loadAssignments: readonly XdsLoadAssignment[];
+}
+
+/** What every resource has: a name unique within its type, and a hash of its content. */
+export interface XdsResource {
+  readonly name: string;
+  /** Digest of everything else in the resource: equal content has equal versions on every machine. */
+  readonly version: string;
+}
+
+/**
+ * An Envoy cluster: one planned backend (named by its PlannedBackendId), or `reject/<namespace>/<gateway>`, which has
+ * no endpoints and carries what of a frontend leads nowhere. The frontends that lead to it ride in its metadata.
+ */
+export interface XdsCluster extends XdsResource {
+  /** Name of its load assignment; undefined for a cluster that has no endpoints and never will. */
+  readonly edsServiceName: string | undefined;
+  readonly metadata: XdsClusterMetadata;
+}
+
+/** Filter metadata under the key {@link FRONTENDS_METADATA_KEY}. */
+export interface XdsClusterMetadata {
+  /** Transport protocol of the planned backend; undefined for a reject cluster. */
+  readonly protocol: 'TCP' | 'UDP' | undefined;
+  /** Sorted by namespace and name. */
+  readonly frontends: readonly XdsFrontend[];
+}
+
+/** A frontend that leads to the cluster. Its addresses and names are the same wherever it appears. */
+export interface XdsFrontend {
+  readonly namespace: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
+  readonly dnsNames: readonly string[];
+  /** The listeners of it that lead here, sorted by name. */
+  readonly listeners: readonly XdsListenerUse[];
+}
+
+/** One listener's use of the cluster. Weights are relative among the clusters that the listener leads to. */
+export interface XdsListenerUse {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP';
+  /** At least 1; 0 only in a reject cluster, for a listener that leads nowhere at all. */
+  readonly weight: number;
+}
+
+/** An Envoy cluster load assignment: who answers for a planned backend. It changes often, its cluster rarely. */
+export interface XdsLoadAssignment extends XdsResource {
+  readonly localities: readonly XdsLocality[];
+}
+
+/** One provider cluster's endpoints. */
+export interface XdsLocality {
+  readonly region: string;
+  readonly zone: string;
+  /** The provider's cluster id. */
+  readonly subZone: string;
+  readonly priority: number;
+  /** Share of the traffic, at least 1. Undefined is how xDS says "no traffic": a weight of 0 is illegal (R61). */
+  readonly weight: number | undefined;
+  /** How the consumer reaches the endpoints; locality metadata under {@link PROVIDER_METADATA_KEY}. */
+  readonly path: 'direct' | 'gateway';
+  readonly endpoints: readonly XdsEndpoint[];
+}
+
+/** Health as Envoy names it. DRAINING endpoints serve but are terminating. */
+export type XdsHealth = 'HEALTHY' | 'DRAINING' | 'UNHEALTHY';
+
+/** One address and port. */
+export interface XdsEndpoint {
+  readonly address: string;
+  readonly port: number;
+  /** Transport protocol of the socket address: the backend's. */
+  readonly protocol: 'TCP' | 'UDP';
+  readonly health: XdsHealth;
+}
+
+/** Key of the cluster's filter metadata. */
+export const FRONTENDS_METADATA_KEY = 'spillway.dev/frontends';
+
+/** Key of the locality's filter metadata. */
+export const PROVIDER_METADATA_KEY = 'spillway.dev/provider';
+
+/** Name of the cluster that carries what of a frontend leads nowhere. */
+export const rejectClusterName = (namespace: string, gateway: string): string => `reject/${namespace}/${gateway}`;
