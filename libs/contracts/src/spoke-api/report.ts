@@ -1,0 +1,53 @@
+import { type BackendName, isRfc1123Label, type MemberBackend, type Problem } from '#domain/fleet';
+
+import type { ReportRequest } from './generated/spillway/spoke/v1/spoke_pb.js';
+import { SPOKE_API_LIMITS } from './limits.js';
+import { isBackendName, parseMemberBackend } from './member-backend.js';
+
+/** A report's parsed content. */
+export interface ReportContent {
+  readonly full: boolean;
+  readonly changed: readonly MemberBackend[];
+  readonly removed: readonly BackendName[];
+  readonly digest: string;
+  readonly applied: { readonly epoch: string; readonly sequence: bigint } | undefined;
+  readonly spokeVersion: string;
+}
+
+const PROBLEMS_SHOWN_MAX = 20;
+
+/** Parses a report: its content, or its problems (the first 20), each with the path of its field. */
+export function parseReport(request: ReportRequest): { readonly content: ReportContent } | { readonly problems: readonly Problem[] } {
+  const problems: Problem[] = [...headProblems(request)];
+  const changed: MemberBackend[] = [];
+  const removed: BackendName[] = [];
+  const names = new Set<string>();
+  for (const [index, wire] of request.changed.slice(0, SPOKE_API_LIMITS.backendsMax).entries()) {
+    const parsed = parseMemberBackend(wire, `changed[${index}]`);
+    if ('problems' in parsed) problems.push(...parsed.problems);
+    else changed.push(parsed.backend);
+    if (names.has(wire.name)) problems.push({ path: `changed[${index}].name`, code: 'NAME_REPEATED', message: 'the name is in this report twice; send it once' });
+    names.add(wire.name);
+    if (problems.length >= PROBLEMS_SHOWN_MAX) break;
+  }
+  for (const [index, name] of request.removed.slice(0, SPOKE_API_LIMITS.backendsMax).entries()) {
+    if (!isBackendName(name)) problems.push({ path: `removed[${index}]`, code: 'NAME_INVALID', message: 'not namespace/name as Kubernetes names them' });
+    else if (names.has(name)) problems.push({ path: `removed[${index}]`, code: 'NAME_REPEATED', message: 'the name is also in changed; say one of the two' });
+    else removed.push(name);
+  }
+  if (problems.length > 0) return { problems: problems.slice(0, PROBLEMS_SHOWN_MAX) };
+  const applied = request.appliedEpoch === '' ? undefined : { epoch: request.appliedEpoch, sequence: request.appliedSequence };
+  return { content: { full: request.full, changed, removed, digest: request.digest, applied, spokeVersion: request.spokeVersion } };
+}
+
+function headProblems(request: ReportRequest): Problem[] {
+  const problems: Problem[] = [];
+  const { backendsMax } = SPOKE_API_LIMITS;
+  if (!isRfc1123Label(request.clusterId)) problems.push({ path: 'clusterId', code: 'NAME_INVALID', message: 'give the cluster id that enrolment returned' });
+  if (!/^[0-9a-f]{32}$/.test(request.digest)) problems.push({ path: 'digest', code: 'DIGEST_INVALID', message: 'give the digest of the whole state as 32 hex digits' });
+  if (request.changed.length > backendsMax) problems.push({ path: 'changed', code: 'TOO_MANY_BACKENDS', message: `a cluster may have ${backendsMax} backends; this names ${request.changed.length}` });
+  if (request.removed.length > backendsMax) problems.push({ path: 'removed', code: 'TOO_MANY_BACKENDS', message: `a cluster may have ${backendsMax} backends; this removes ${request.removed.length}` });
+  if (request.full && request.removed.length > 0) problems.push({ path: 'removed', code: 'REMOVED_IN_FULL', message: 'a full report names what there is; leave `removed` empty' });
+  if (request.spokeVersion.length > 100 || request.appliedEpoch.length > 100) problems.push({ path: 'spokeVersion', code: 'TEXT_TOO_LONG', message: 'versions and epochs may have 100 characters' });
+  return problems;
+}
