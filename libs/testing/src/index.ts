@@ -1,3 +1,4 @@
 export * from './address-plan.js';
 export * from './fake-clock.js';
+export * from './fleet.fixture.js';
 export * from './golden.js';
