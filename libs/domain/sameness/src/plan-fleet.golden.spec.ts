@@ -41,12 +41,12 @@ describe('planFleet goldens', () => {
 function toView({ members, policies, parts }: GoldenCase): FleetView {
   return aFleetView(
     members.map(({ id, region, zone, network }) => aMember(id, { locality: { region, zone }, network })),
-    parts.map(({ cluster, firstSeen, ports, ready, ending = [], unit, perEndpoint, affinity = 'None' }) =>
+    parts.map(({ cluster, firstSeen, ports, ready, ending = [], unit, perEndpoint, affinity }) =>
       aPart(cluster, firstSeen, 0, {
         ports: ports.map((text) => ({ port: Number(text.split('/')[0]), protocol: text.split('/')[1] as Protocol })),
         endpoints: [...ready.map((address) => toEndpoint(address, true, ports.length)), ...ending.map((address) => toEndpoint(address, false, ports.length))],
         capacity: { unit, perEndpoint },
-        sessionAffinity: affinity,
+        sessionAffinity: affinity ?? 'None',
       }),
     ),
     { policies: policies.map((policy) => aPolicy({ ...policy, mayExport: toSelector(policy.mayExport), mayImport: toSelector(policy.mayImport) })) },
