@@ -1,0 +1,1 @@
+export { parseKubeconfig, type ParsedKubeconfig } from './parse-kubeconfig.js';
