@@ -1,1 +1,2 @@
-export {};
+export * from './address-claim.js';
+export * from './address-plan.js';

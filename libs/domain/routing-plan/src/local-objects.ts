@@ -1,0 +1,54 @@
+import type { NamespacedName } from '#domain/fleet';
+import type { CompositeBackendObject, EndpointSelectorObject, ServiceObject } from '#domain/gateway-api';
+
+/** The objects of one cluster that say who answers. Every list must come from a source that has finished its first list. */
+export interface LocalObjects {
+  readonly compositeBackends: readonly CompositeBackendObject[];
+  readonly endpointSelectors: readonly EndpointSelectorObject[];
+  readonly services: readonly ServiceObject[];
+  readonly endpointSlices: readonly EndpointSliceObject[];
+  readonly pods: readonly PodObject[];
+  readonly nodes: readonly NodeObject[];
+}
+
+/** A pod, trimmed. */
+export interface PodObject extends NamespacedName {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly node: string;
+  /** status.podIPs, or empty. */
+  readonly addresses: readonly string[];
+  /** Its Ready condition is True. */
+  readonly isReady: boolean;
+  readonly isDeleting: boolean;
+  /** Its phase is Succeeded or Failed: it answers nothing ever again. */
+  readonly isFinished: boolean;
+  /** Named ports of its containers. */
+  readonly namedPorts: readonly { readonly name: string; readonly port: number; readonly protocol: string }[];
+}
+
+/** A node, trimmed. */
+export interface NodeObject {
+  readonly name: string;
+  readonly isReady: boolean;
+  readonly zone: string;
+  readonly region: string;
+}
+
+/** An EndpointSlice of a Service, trimmed. */
+export interface EndpointSliceObject extends NamespacedName {
+  /** Label `kubernetes.io/service-name`; empty where it lacks. */
+  readonly serviceName: string;
+  readonly addressType: string;
+  readonly ports: readonly { readonly name: string; readonly port: number; readonly protocol: string }[];
+  readonly endpoints: readonly SliceEndpoint[];
+}
+
+/** One endpoint of a slice; conditions that were absent are filled in (absent ready counts as ready). */
+export interface SliceEndpoint {
+  readonly addresses: readonly string[];
+  readonly ready: boolean;
+  readonly serving: boolean;
+  readonly terminating: boolean;
+  readonly node: string;
+  readonly zone: string;
+}
