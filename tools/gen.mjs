@@ -1,8 +1,8 @@
-// Generates code from schemas: our spoke API and Envoy's xDS protos (from the pinned package @grpc/grpc-js-xds) into
+// Generates code from schemas: our spoke API and the part of xDS that we speak into
 // libs/contracts/src/*/generated, and the Prisma client into libs/adapters/postgres/src/generated. Nothing of it is committed.
 // Skips what is newer than its inputs.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
@@ -42,25 +42,8 @@ generate('libs/contracts/src/spoke-api/generated', ['libs/contracts/proto', 'too
   run(bin('buf'), ['generate', 'libs/contracts/proto', '--template', template(out)]);
 });
 
-const xdsRoots = ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'].map((name) => join('node_modules/@grpc/grpc-js-xds/deps', name));
-const xdsFiles = [
-  'envoy/service/discovery/v3/ads.proto',
-  'envoy/config/cluster/v3/cluster.proto',
-  'envoy/config/endpoint/v3/endpoint.proto',
-  'envoy/config/listener/v3/listener.proto',
-  'envoy/config/route/v3/route.proto',
-];
-generate('libs/contracts/src/envoy/generated', ['tools/gen.mjs', 'node_modules/@grpc/grpc-js-xds/package.json'], (out) => {
-  const merged = 'node_modules/.cache/xds-protos';
-  rmSync(merged, { recursive: true, force: true });
-  mkdirSync(merged, { recursive: true });
-  for (const root of xdsRoots) cpSync(root, merged, { recursive: true, filter: (source) => statSync(source).isDirectory() || source.endsWith('.proto') });
-  writeFileSync(join(merged, 'buf.yaml'), 'version: v2\n');
-  // Envoy's protos use a rule that the validate.proto packed beside them is too old to know (field number from protoc-gen-validate 1.0).
-  const validate = join(merged, 'validate/validate.proto');
-  const text = readFileSync(validate, 'utf8');
-  if (!text.includes('ignore_empty')) writeFileSync(validate, text.replace('message StringRules {', 'message StringRules {\n  optional bool ignore_empty = 26;'));
-  run(bin('buf'), ['generate', merged, '--template', template(out), ...xdsFiles.flatMap((file) => ['--path', join(merged, file)])]);
+generate('libs/contracts/src/envoy/generated', ['libs/contracts/proto-xds', 'tools/gen.mjs'], (out) => {
+  run(bin('buf'), ['generate', 'libs/contracts/proto-xds', '--template', template(out)]);
 });
 
 if (existsSync('prisma/schema.prisma')) {

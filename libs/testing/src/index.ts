@@ -2,3 +2,4 @@ export * from './address-plan.js';
 export * from './fake-clock.js';
 export * from './fleet.fixture.js';
 export * from './golden.js';
+export * from './routing-plan.arbitrary.js';

@@ -1,1 +1,4 @@
-export * from './generated/envoy/service/discovery/v3/discovery_pb.js';
+export * from './decode-resources.js';
+export * from './delta-messages.js';
+export * from './encode-resources.js';
+export * from './resource-types.js';
