@@ -36,13 +36,19 @@ export interface NftHook {
 export type NftRule = readonly NftStatement[];
 
 /** One match or action: what the text says, the netlink adapter encodes and the tracer follows. */
-export type NftStatement =
+export type NftStatement = NftMatch | NftAction;
+
+/** A condition on the packet; where it does not hold, the rule ends. */
+export type NftMatch =
   | { readonly kind: 'protocol-tcp' }
   | { readonly kind: 'connection-new' }
   | { readonly kind: 'destination-in'; readonly set: string }
   | { readonly kind: 'original-destination-in'; readonly set: string }
   | { readonly kind: 'source-and-destination-in'; readonly set: string }
-  | { readonly kind: 'source-is-local' }
+  | { readonly kind: 'source-is-local' };
+
+/** What is done to the packet. A miss in a map ends the rule, as a match that does not hold. */
+export type NftAction =
   | { readonly kind: 'dispatch'; readonly map: string }
   | { readonly kind: 'dnat-by-share'; readonly map: string; readonly modulus: number }
   | { readonly kind: 'counter' }

@@ -1,0 +1,48 @@
+import type { Problem } from '#domain/fleet';
+
+import type { NftRuleset, NftShareMap } from './nft-ruleset.js';
+
+/**
+ * Proves that a share map tiles its modulus: intervals in order, none empty, none overlapping, no gap between them, and
+ * mapped plus rejected units make up the whole. No problem means that every draw has exactly one outcome.
+ */
+export function shareMapProblems(map: NftShareMap): readonly Problem[] {
+  const problems: Problem[] = [];
+  let next = 0;
+  map.elements.forEach((element, index) => {
+    const path = `${map.name}[${index}]`;
+    const { from, to } = element;
+    if (!Number.isInteger(from) || !Number.isInteger(to) || to < from || from < 0 || to >= map.modulus) {
+      problems.push({ path, code: 'NFT_INTERVAL_INVALID', message: `interval ${from}-${to} is not within 0-${map.modulus - 1}` });
+    }
+    if (from < next) problems.push({ path, code: 'NFT_INTERVAL_OVERLAP', message: `unit ${from} already leads elsewhere` });
+    if (from > next) problems.push({ path, code: 'NFT_INTERVAL_GAP', message: `units ${next}-${from - 1} lead nowhere` });
+    next = to + 1;
+  });
+  if (next + map.rejectedUnits !== map.modulus) {
+    const message = `${next} mapped and ${map.rejectedUnits} rejected units do not make ${map.modulus}`;
+    problems.push({ path: map.name, code: 'NFT_SHARES_INCOMPLETE', message });
+  }
+  return problems;
+}
+
+/** Everything that would make a ruleset lie or not load: untiled shares, verdicts and rules that name what is not there. */
+export function nftRulesetProblems(ruleset: NftRuleset): readonly Problem[] {
+  const sets = new Set(ruleset.sets.map((set) => set.name));
+  const chains = new Set(ruleset.chains.map((chain) => chain.name));
+  const counters = new Set(ruleset.counters);
+  const missing = (path: string, kind: string, name: string): Problem => ({ path, code: 'NFT_NAME_UNKNOWN', message: `${kind} ${name} is not in the table` });
+  return [
+    ...ruleset.sets.flatMap((set) => (set.kind === 'shares' ? shareMapProblems(set) : [])),
+    ...ruleset.sets.flatMap((set) =>
+      set.kind === 'verdicts' ? set.elements.filter(({ chain }) => !chains.has(chain)).map(({ chain }) => missing(set.name, 'chain', chain)) : [],
+    ),
+    ...ruleset.chains.flatMap((chain) =>
+      chain.rules.flat().flatMap((statement) => [
+        ...('set' in statement && !sets.has(statement.set) ? [missing(chain.name, 'set', statement.set)] : []),
+        ...('map' in statement && !sets.has(statement.map) ? [missing(chain.name, 'map', statement.map)] : []),
+        ...('counter' in statement && !counters.has(statement.counter) ? [missing(chain.name, 'counter', statement.counter)] : []),
+      ]),
+    ),
+  ];
+}

@@ -1,0 +1,40 @@
+import { assertNever } from '#domain/fleet';
+
+import type { NftSet, NftShareElement, NftVerdictElement } from './nft-ruleset.js';
+
+/** What leaves a set and what enters it, each as a set of the same kind and name. */
+export interface SetElementsDiff {
+  readonly gone: NftSet;
+  readonly come: NftSet;
+}
+
+/** Compares the elements of two states of one set or map. An element whose data changed leaves and enters. */
+export function diffSetElements(before: NftSet, after: NftSet): SetElementsDiff {
+  switch (after.kind) {
+    case 'addresses':
+    case 'pairs': {
+      const { gone, come } = compare(before.kind === after.kind ? before.elements : [], after.elements, (text) => text);
+      return { gone: { ...after, elements: gone }, come: { ...after, elements: come } };
+    }
+    case 'verdicts': {
+      const { gone, come } = compare(before.kind === after.kind ? before.elements : [], after.elements, verdictKey);
+      return { gone: { ...after, elements: gone }, come: { ...after, elements: come } };
+    }
+    case 'shares': {
+      const { gone, come } = compare(before.kind === after.kind ? before.elements : [], after.elements, shareKey);
+      return { gone: { ...after, elements: gone }, come: { ...after, elements: come } };
+    }
+    default:
+      return assertNever(after);
+  }
+}
+
+const verdictKey = ({ address, protocol, port, chain }: NftVerdictElement): string => `${address} ${protocol} ${port} ${chain}`;
+const shareKey = ({ from, to, address, port }: NftShareElement): string => `${from} ${to} ${address} ${port}`;
+
+function compare<T>(before: readonly T[], after: readonly T[], keyOf: (element: T) => string): { readonly gone: readonly T[]; readonly come: readonly T[] } {
+  if (before === after) return { gone: [], come: [] };
+  const old = new Set(before.map(keyOf));
+  const now = new Set(after.map(keyOf));
+  return { gone: before.filter((element) => !now.has(keyOf(element))), come: after.filter((element) => !old.has(keyOf(element))) };
+}
