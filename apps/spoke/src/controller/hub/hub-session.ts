@@ -1,0 +1,185 @@
+import { isFleetError, type FleetError } from '#domain/fleet';
+import type { Logger } from '#platform';
+import type { Clock, HubLink, HubSync, Kube, Random, SpokeIdentity } from '#ports';
+
+import { Backoff } from '../backoff.js';
+import { Wake } from '../wake.js';
+import { runEnroller } from './enroller.js';
+import { CLOCK_SKEW_WARN_MS, type HubPhase, type HubStatus } from './hub-status.js';
+import { parseIdentity, saveIdentity, type StoredIdentity } from './identity-keeper.js';
+import type { ImportKeeper } from './import-keeper.js';
+import { runReportLoop, type Reportable, type ReportVoice } from './report-loop.js';
+import { runSyncLoop } from './sync-loop.js';
+import { WatchedSecret } from './watched-secret.js';
+
+/** What a {@link HubSession} needs. */
+export interface HubSessionParts {
+  readonly kube: Kube;
+  readonly link: HubLink;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly imports: ImportKeeper;
+  readonly current: () => Reportable | undefined;
+  readonly voice: () => ReportVoice;
+  readonly options: HubSessionOptions;
+}
+
+/** Names and intervals of a {@link HubSession}. */
+export interface HubSessionOptions {
+  readonly namespace: string;
+  readonly joinSecretName: string;
+  readonly identitySecretName: string;
+  readonly reportIntervalMs: number;
+  readonly syncWaitMs: number;
+  readonly incompleteRetryMs: number;
+}
+
+type Call = 'report' | 'sync';
+
+/** Joins the hub and stays with it: enrols on a join token, reports, syncs, and goes on for ever when the hub is away. */
+export class HubSession {
+  readonly #stop = new AbortController();
+  readonly #wakes = { enrol: new Wake(), report: new Wake(), sync: new Wake(), link: new Wake() };
+  readonly #join: WatchedSecret;
+  readonly #identitySecret: WatchedSecret;
+  readonly #tasks: Promise<void>[] = [];
+  readonly #failures = new Map<Call, FleetError>();
+  readonly #lastMs = new Map<Call, number>();
+  #identity: StoredIdentity | undefined;
+  #enrolTrouble: FleetError | undefined;
+
+  constructor(private readonly parts: HubSessionParts) {
+    const { kube, options } = parts;
+    this.#join = new WatchedSecret(kube, { namespace: options.namespace, name: options.joinSecretName }, () => this.#wakes.enrol.ring());
+    this.#identitySecret = new WatchedSecret(kube, { namespace: options.namespace, name: options.identitySecretName }, () => this.#readIdentity());
+  }
+
+  start(): void {
+    const { signal } = this.#stop;
+    this.#join.start();
+    this.#identitySecret.start();
+    this.#tasks.push(
+      runEnroller({ ...this.parts, backoff: new Backoff(this.parts.random), wake: this.#wakes.enrol, joinSecret: this.#join, identitySecret: this.#identitySecret, mayWrite: () => this.parts.voice() === 'write', onTrouble: (error) => (this.#enrolTrouble = error) }, signal),
+      this.#runLink(signal),
+    );
+  }
+
+  /** There may be something new to report, or a new right to write. */
+  reportSoon(): void {
+    this.#wakes.report.ring();
+    this.#wakes.enrol.ring();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#join.stop();
+    this.#identitySecret.stop();
+    await Promise.all(this.#tasks);
+  }
+
+  /** The identity that calls are made under. */
+  get identity(): SpokeIdentity | undefined {
+    return this.#identity?.bound;
+  }
+
+  status(): HubStatus {
+    const failure = this.#enrolTrouble ?? this.#failures.get('report') ?? this.#failures.get('sync');
+    return { phase: this.#phase(), message: failure?.message ?? '', lastReportMs: this.#lastMs.get('report'), lastSyncMs: this.#lastMs.get('sync'), clockOffsetMs: this.parts.link.clockOffsetMs() };
+  }
+
+  #phase(): HubPhase {
+    if (this.identity === undefined) {
+      if (this.#join.object === undefined) return 'no-join-token';
+      return this.#enrolTrouble?.kind === 'user' ? 'refused' : 'enrolling';
+    }
+    const failure = this.#failures.get('report') ?? this.#failures.get('sync');
+    if (failure === undefined) return this.#lastMs.size > 0 ? 'linked' : 'away';
+    if (failure.code === 'HUB_UNKNOWN_MEMBER') return 'unknown-member';
+    return failure.kind === 'user' ? 'refused' : 'away';
+  }
+
+  #readIdentity(): void {
+    const { object, synced } = this.#identitySecret;
+    if (!synced) return;
+    const before = this.#identity?.bound;
+    this.#identity = object === undefined ? undefined : parseIdentity(object);
+    this.#wakes.enrol.ring();
+    if (linkKey(before) !== linkKey(this.#identity?.bound)) this.#wakes.link.ring();
+  }
+
+  // One link for each binding: another cluster id, key or hub starts both loops again, a new CA bundle does not.
+  async #runLink(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const current = this.identity;
+      const link = new AbortController();
+      this.#failures.clear();
+      const loops = current === undefined ? [] : [this.#report(current, AbortSignal.any([signal, link.signal])), this.#sync(current, AbortSignal.any([signal, link.signal]))];
+      while (!signal.aborted && linkKey(this.identity) === linkKey(current)) await this.#wakes.link.sleep(this.parts.clock, IDLE_MS, signal);
+      link.abort();
+      await Promise.all(loops);
+    }
+  }
+
+  #report(first: SpokeIdentity, signal: AbortSignal): Promise<void> {
+    const { link, clock, random, current, voice, options } = this.parts;
+    return runReportLoop({
+      link, clock, current, voice,
+      backoff: new Backoff(random),
+      wake: this.#wakes.report,
+      identity: () => this.identity ?? first,
+      intervalMs: options.reportIntervalMs,
+      onSuccess: () => this.#succeeded('report'),
+      onFailure: (error) => this.#failed('report', error),
+    }, signal);
+  }
+
+  #sync(first: SpokeIdentity, signal: AbortSignal): Promise<void> {
+    const { link, clock, random, imports, options } = this.parts;
+    return runSyncLoop({
+      link, clock,
+      backoff: new Backoff(random),
+      wake: this.#wakes.sync,
+      identity: () => this.identity ?? first,
+      waitMs: options.syncWaitMs,
+      incompleteRetryMs: options.incompleteRetryMs,
+      cursor: () => imports.state.cursor,
+      complete: () => imports.state.complete,
+      onAnswer: (answer) => this.#synced(answer),
+      onFailure: (error) => this.#failed('sync', error),
+    }, signal);
+  }
+
+  #synced(answer: HubSync): void {
+    this.#succeeded('sync');
+    this.parts.imports.apply(answer);
+    const identity = this.#identity;
+    if (answer.caBundlePem === undefined || identity?.bound === undefined || answer.caBundlePem === identity.bound.caBundlePem) return;
+    const renewed = { ...identity, bound: { ...identity.bound, caBundlePem: answer.caBundlePem } };
+    this.#identity = renewed;
+    if (this.parts.voice() !== 'write') return;
+    saveIdentity(this.parts.kube, this.#identitySecret.ref, renewed).catch((err: unknown) => this.parts.logger.warn({ err }, 'could not save the hub\'s new CA bundle'));
+  }
+
+  #succeeded(call: Call): void {
+    const wasAway = this.#failures.delete(call);
+    this.#lastMs.set(call, this.parts.clock.nowMs());
+    if (wasAway) this.parts.logger.info({ call }, 'hub answers again');
+    // One call that gets through ends the other's wait.
+    if (this.#failures.size > 0) this.#wakes[call === 'report' ? 'sync' : 'report'].ring();
+    const offsetMs = this.parts.link.clockOffsetMs() ?? 0;
+    if (wasAway && Math.abs(offsetMs) >= CLOCK_SKEW_WARN_MS) this.parts.logger.warn({ offsetMs }, 'this cluster\'s clock differs from the hub\'s; set it by NTP');
+  }
+
+  #failed(call: Call, error: unknown): void {
+    const known = isFleetError(error) ? error : undefined;
+    const before = this.#failures.get(call);
+    if (known !== undefined) this.#failures.set(call, known);
+    if (known === undefined || before?.code !== known.code) this.parts.logger.warn({ err: error, call }, 'hub call failed; the last good state stays');
+  }
+}
+
+// A bell ends the wait; this only bounds it.
+const IDLE_MS = 60_000;
+
+const linkKey = (identity: SpokeIdentity | undefined): string => (identity === undefined ? '' : [identity.clusterId, identity.keyId, identity.audience, identity.hubUrl].join(' '));

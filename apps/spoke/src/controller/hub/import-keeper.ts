@@ -1,0 +1,123 @@
+import { isFleetError, type ImportSet } from '#domain/fleet';
+import type { Logger } from '#platform';
+import type { Clock, HubSync, Random } from '#ports';
+
+import { Backoff } from '../backoff.js';
+import type { LastGoodStore } from '../last-good/last-good-store.js';
+import { CoalescingLoop } from '../coalescing-loop.js';
+import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, type ImportState } from './import-state.js';
+
+/** What an {@link ImportKeeper} needs. */
+export interface ImportKeeperParts {
+  readonly store: LastGoodStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Whether this replica may write. */
+  readonly mayWrite: () => boolean;
+  readonly onChange: () => void;
+  /** The shortest time between two saves. */
+  readonly saveIntervalMs: number;
+  /** How long absence from a new epoch's full state is no evidence. */
+  readonly graceMs: number;
+}
+
+/** Keeps what the hub told: in memory for plans, and the last complete state in the cluster for the next start. */
+export class ImportKeeper {
+  readonly #saving: CoalescingLoop;
+  readonly #stop = new AbortController();
+  #state: ImportState = NO_IMPORTS;
+  #effective: ImportSet = effectiveImports(NO_IMPORTS);
+  #changedMs: number | undefined;
+  #saved: ImportState | undefined;
+
+  constructor(private readonly parts: ImportKeeperParts) {
+    const { clock, random, logger } = parts;
+    this.#saving = new CoalescingLoop({ clock, random, debounceMs: parts.saveIntervalMs, run: () => this.#save(), onError: (err) => logger.warn({ err }, 'could not save the last good state') });
+  }
+
+  /** Loads the last good state, trying until the API server has said what it is. */
+  async load(): Promise<void> {
+    const backoff = new Backoff(this.parts.random);
+    while (!this.#stop.signal.aborted) {
+      try {
+        const state = await this.parts.store.load();
+        if (state !== undefined) this.#set(state);
+        this.#saved = state;
+        return;
+      } catch (err) {
+        this.parts.logger.warn({ err }, 'could not load the last good state');
+        if (isFleetError(err) && err.code === 'LAST_GOOD_CORRUPT') return;
+      }
+      await this.parts.clock.sleep(backoff.nextMs(), this.#stop.signal);
+    }
+  }
+
+  /** Folds an answer of the hub in. */
+  apply(sync: HubSync): void {
+    const before = this.#state;
+    const { clock, graceMs, logger } = this.parts;
+    this.#set(applySync(before, sync, { nowMs: clock.nowMs(), graceMs }), sync.full || sync.changed.length > 0 || sync.removed.length > 0);
+    if (before.cursor?.epoch !== sync.cursor.epoch) logger.info({ epoch: sync.cursor.epoch, complete: sync.complete, held: this.#state.held?.resources.size ?? 0 }, 'hub has a new epoch');
+    if (this.#state.held?.untilMs !== undefined && before.held?.untilMs === undefined) void this.#releaseLater(this.#state.held.untilMs);
+    this.saveSoon();
+  }
+
+  /** Saves what is not saved yet, when it may be written. */
+  saveSoon(): void {
+    if (this.#settled() !== undefined && !this.#isSaved() && this.parts.mayWrite()) this.#saving.poke();
+  }
+
+  get state(): ImportState {
+    return this.#state;
+  }
+
+  /** What plans use. */
+  get imports(): ImportSet {
+    return this.#effective;
+  }
+
+  /** When the hub last told something, epoch ms. */
+  get changedMs(): number | undefined {
+    return this.#changedMs;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#saving.stop();
+  }
+
+  #set(state: ImportState, isNews = true): void {
+    this.#state = state;
+    if (!isNews) return;
+    this.#changedMs = this.parts.clock.nowMs();
+    this.#effective = effectiveImports(state);
+    this.parts.onChange();
+  }
+
+  // A cursor that moved over other clusters' changes is not worth a write.
+  #isSaved(): boolean {
+    return this.#saved?.told === this.#state.told && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
+  }
+
+  async #releaseLater(untilMs: number): Promise<void> {
+    await this.parts.clock.sleep(Math.max(0, untilMs - this.parts.clock.nowMs()), this.#stop.signal);
+    if (this.#stop.signal.aborted) return;
+    this.#set(releaseHeld(this.#state, untilMs));
+    this.saveSoon();
+  }
+
+  // Only a state that stands on a complete full state, with nothing held from before, is worth starting from.
+  #settled(): (ImportState & { readonly cursor: NonNullable<ImportState['cursor']> }) | undefined {
+    const { cursor, complete, held } = this.#state;
+    return cursor !== undefined && complete && held === undefined ? { ...this.#state, cursor } : undefined;
+  }
+
+  async #save(): Promise<void> {
+    const state = this.#state;
+    const settled = this.#settled();
+    if (settled === undefined || this.#isSaved() || !this.parts.mayWrite()) return;
+    await this.parts.store.save(settled, this.parts.clock.nowMs());
+    this.#saved = state;
+  }
+}

@@ -1,0 +1,106 @@
+import { byKey, type ImportedBackend, type ImportedProvider, type ImportSet } from '#domain/fleet';
+import type { HubSync, SyncCursor } from '#ports';
+
+/** One named resource as the hub told it. */
+export interface ToldResource {
+  readonly version: string;
+  readonly backend: ImportedBackend;
+}
+
+/** Resources by name. */
+export type ToldResources = ReadonlyMap<string, ToldResource>;
+
+/**
+ * What this cluster knows of the rest of the fleet. `told` is what the hub said under the cursor's epoch. `held` is what we
+ * knew before a new epoch, or before a full state that was not complete: nothing of it goes merely because the newer word
+ * does not name it (design.md §4: an empty hub never empties a data plane).
+ */
+export interface ImportState {
+  readonly cursor: SyncCursor | undefined;
+  readonly told: ToldResources;
+  /** Whether `told` began with a full state in which every member had finished its first list. */
+  readonly complete: boolean;
+  readonly held: HeldImports | undefined;
+}
+
+/** Knowledge from before, and how long its absence from the newer word is no evidence. */
+export interface HeldImports {
+  readonly resources: ToldResources;
+  /** Epoch ms; undefined until a complete full state has come. */
+  readonly untilMs: number | undefined;
+}
+
+/** Before the first word of any hub. */
+export const NO_IMPORTS: ImportState = { cursor: undefined, told: new Map(), complete: false, held: undefined };
+
+/** Folds one answer of Sync into the state. */
+export function applySync(state: ImportState, sync: HubSync, settle: { readonly nowMs: number; readonly graceMs: number }): ImportState {
+  return sync.full ? applyFull(state, sync, settle) : applyDelta(state, sync);
+}
+
+/** Lets go of what was held once its time is over. */
+export function releaseHeld(state: ImportState, nowMs: number): ImportState {
+  const untilMs = state.held?.untilMs;
+  return untilMs !== undefined && nowMs >= untilMs ? { ...state, held: undefined } : state;
+}
+
+/** What plans use, sorted by backend name. */
+export function effectiveImports(state: ImportState): ImportSet {
+  return { backends: [...effectiveResources(state).values()].map((resource) => resource.backend).sort(byKey((backend) => backend.name)) };
+}
+
+function applyFull(state: ImportState, sync: HubSync, settle: { readonly nowMs: number; readonly graceMs: number }): ImportState {
+  const told = new Map(sync.changed.map(({ name, version, backend }) => [name, { version, backend }]));
+  const sameHistory = state.cursor === undefined ? state.told.size === 0 : state.cursor.epoch === sync.cursor.epoch;
+  if (sync.complete && sameHistory && state.held === undefined) return { cursor: sync.cursor, told, complete: true, held: undefined };
+  const resources = effectiveResources(state);
+  const untilMs = sync.complete ? (state.held?.untilMs ?? settle.nowMs + settle.graceMs) : undefined;
+  const held = resources.size === 0 ? undefined : { resources, untilMs };
+  return { cursor: sync.cursor, told, complete: sync.complete, held };
+}
+
+function applyDelta(state: ImportState, sync: HubSync): ImportState {
+  if (sync.changed.length === 0 && sync.removed.length === 0) return { ...state, cursor: sync.cursor };
+  const told = new Map(state.told);
+  const heldResources = state.held === undefined ? undefined : new Map(state.held.resources);
+  for (const { name, version, backend } of sync.changed) {
+    const before = told.get(name);
+    if (before !== undefined && heldResources !== undefined) forgetWithdrawn(heldResources, name, before.backend, backend);
+    told.set(name, { version, backend });
+  }
+  for (const name of sync.removed) {
+    // The newer word named it and takes it back: that is evidence, unlike absence.
+    if (told.delete(name)) heldResources?.delete(name);
+  }
+  const held = state.held === undefined || heldResources === undefined ? undefined : { ...state.held, resources: heldResources };
+  return { cursor: sync.cursor, told, complete: state.complete, held };
+}
+
+function forgetWithdrawn(held: Map<string, ToldResource>, name: string, before: ImportedBackend, after: ImportedBackend): void {
+  const resource = held.get(name);
+  if (resource === undefined) return;
+  const still = new Set(after.providers.map((provider) => provider.clusterId));
+  const withdrawn = new Set(before.providers.map((provider) => provider.clusterId).filter((id) => !still.has(id)));
+  if (withdrawn.size === 0) return;
+  const providers = resource.backend.providers.filter((provider) => !withdrawn.has(provider.clusterId));
+  held.set(name, { ...resource, backend: { ...resource.backend, providers } });
+}
+
+function effectiveResources(state: ImportState): ToldResources {
+  if (state.held === undefined) return state.told;
+  const merged = new Map(state.told);
+  for (const [name, resource] of state.held.resources) {
+    const told = state.told.get(name);
+    merged.set(name, told === undefined ? resource : overlay(resource, told));
+  }
+  return merged;
+}
+
+// Shares of the newer word sum to 10,000 over the providers it knows. While it lacks one that we hold, the older split
+// stays in force, over the newest endpoints of each provider.
+function overlay(held: ToldResource, told: ToldResource): ToldResource {
+  const newest = new Map<string, ImportedProvider>(told.backend.providers.map((provider) => [provider.clusterId, provider]));
+  if (held.backend.providers.every((provider) => newest.has(provider.clusterId))) return told;
+  const providers = held.backend.providers.map((provider) => newest.get(provider.clusterId) ?? provider);
+  return { version: `${held.version}+${told.version}`, backend: { ...held.backend, providers } };
+}

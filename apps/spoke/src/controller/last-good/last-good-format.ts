@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+
+import { FleetError, type BackendName, type ClusterId } from '#domain/fleet';
+import { z } from 'zod';
+
+import type { ImportState, ToldResource } from '../hub/import-state.js';
+
+/** The largest chunk of a saved state: a ConfigMap holds at most 1 MiB. */
+export const CHUNK_BYTES_MAX = 800 * 1024;
+/** The largest saved state, unpacked. */
+export const STATE_BYTES_MAX = 256 * 1024 * 1024;
+
+const FORMAT = 1;
+
+const protocol = z.enum(['TCP', 'UDP']);
+const clusterId = z.string().transform((text) => text as ClusterId);
+const portSchema = z.object({ port: z.number().int(), protocol });
+const endpointSchema = z.object({
+  address: z.string(),
+  targetPorts: z.array(z.number().int()),
+  ready: z.boolean(),
+  serving: z.boolean(),
+  terminating: z.boolean(),
+  zone: z.string(),
+  node: z.string(),
+});
+const providerSchema = z.object({
+  clusterId,
+  locality: z.object({ region: z.string(), zone: z.string() }),
+  path: z.enum(['direct', 'gateway']),
+  endpoints: z.array(endpointSchema),
+  ports: z.array(portSchema),
+  readyAssumed: z.number().int(),
+});
+const backendSchema = z.object({
+  name: z.string().transform((text) => text as BackendName),
+  trafficClass: z.enum(['endpoints', 'inference-pool', 'external']),
+  sessionAffinity: z.enum(['None', 'ClientIP', 'Cluster']),
+  providers: z.array(providerSchema),
+  ports: z.array(z.object({ port: portSchema, shares: z.array(z.object({ clusterId, shareBp: z.number().int() })) })),
+  conflicts: z.array(z.object({ field: z.enum(['trafficClass', 'workUnit', 'portProtocol', 'sessionAffinity']), winner: clusterId, losers: z.array(clusterId), message: z.string() })),
+  refusals: z.array(z.string()),
+  memberCount: z.number().int(),
+  servingCount: z.number().int(),
+});
+const stateSchema = z.object({
+  format: z.literal(FORMAT),
+  cursor: z.object({ epoch: z.string(), sequence: z.string().regex(/^\d+$/) }),
+  resources: z.array(z.object({ name: z.string(), version: z.string(), backend: backendSchema })),
+});
+
+/** The index that makes chunks one state. */
+export const indexSchema = z.object({ format: z.literal(FORMAT), sha256: z.string(), savedAtMs: z.number(), chunks: z.array(z.string()).max(99) });
+
+/** An index as written. */
+export type LastGoodIndex = z.infer<typeof indexSchema>;
+
+/** A packed state. */
+export interface PackedState {
+  readonly sha256: string;
+  readonly chunks: readonly Buffer[];
+}
+
+/** Packs a state that began with a complete full state. */
+export async function packState(state: ImportState & { readonly cursor: NonNullable<ImportState['cursor']> }): Promise<PackedState> {
+  const resources = [...state.told].map(([name, resource]) => ({ name, ...resource }));
+  const cursor = { epoch: state.cursor.epoch, sequence: state.cursor.sequence.toString() };
+  const packed = await promisify(gzip)(JSON.stringify({ format: FORMAT, cursor, resources }));
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < packed.length; at += CHUNK_BYTES_MAX) chunks.push(packed.subarray(at, at + CHUNK_BYTES_MAX));
+  return { sha256: sha256(packed), chunks };
+}
+
+/** Unpacks a state; throws LAST_GOOD_CORRUPT where it is not, to the byte, what was saved. */
+export async function unpackState(index: LastGoodIndex, chunks: readonly Buffer[]): Promise<ImportState> {
+  const packed = Buffer.concat(chunks);
+  if (sha256(packed) !== index.sha256) throw corrupt('its digest differs from the index');
+  try {
+    const parsed = stateSchema.parse(JSON.parse((await promisify(gunzip)(packed, { maxOutputLength: STATE_BYTES_MAX })).toString('utf8')));
+    const told = new Map<string, ToldResource>(parsed.resources.map(({ name, version, backend }) => [name, { version, backend }]));
+    return { cursor: { epoch: parsed.cursor.epoch, sequence: BigInt(parsed.cursor.sequence) }, told, complete: true, held: undefined };
+  } catch (error) {
+    throw corrupt('it does not read as a state of this version', error);
+  }
+}
+
+/** The error of a saved state that cannot be used. */
+export function corrupt(why: string, cause?: unknown): FleetError {
+  return new FleetError('LAST_GOOD_CORRUPT', 'user', `The saved last good state is not used: ${why}. It is replaced at the next sync with the hub; until then only this cluster's own endpoints serve.`, { cause });
+}
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -1,0 +1,147 @@
+import { isFleetError } from '#domain/fleet';
+import type { Clock, Kube, KubeKind, KubeObject, KubeSelection, KubeWatch, Random } from '#ports';
+
+import { Backoff } from '../backoff.js';
+
+/** One kind that the store follows. */
+export interface WatchedKindSpec<T> {
+  readonly kind: KubeKind;
+  readonly selection?: KubeSelection;
+  /** Trims an object to what plans need, at once on receipt; undefined leaves it out. */
+  readonly parse: (object: KubeObject) => T | undefined;
+  /** Whether a cluster may lack this kind (a CRD): a definite 404 then counts as a complete, empty list. */
+  readonly optional?: boolean;
+}
+
+/** Where a kind's first list stands. */
+export type WatchedKindState = 'listing' | 'complete' | 'missing';
+
+/** What a {@link WatchedKind} needs from outside. */
+export interface WatchedKindContext {
+  readonly kube: Kube;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onChange: () => void;
+  readonly onParseError: (kind: string, error: unknown) => void;
+}
+
+// A name that no object has, so that asking whether a kind is served costs one empty list.
+const NO_OBJECT = 'metadata.name=spillway-no-such-object';
+const MISSING_POLL = { minMs: 2_000, maxMs: 5_000 };
+
+/** The current objects of one kind, trimmed, as the watch last told them. */
+export class WatchedKind<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #stop = new AbortController();
+  #watch: KubeWatch | undefined;
+  #state: WatchedKindState = 'listing';
+  #lostSinceMs: number | undefined;
+  #values: readonly T[] | undefined;
+
+  constructor(
+    readonly spec: WatchedKindSpec<T>,
+    private readonly context: WatchedKindContext,
+  ) {}
+
+  /** Begins to follow; returns at once. */
+  start(): void {
+    if (this.spec.optional === true) void this.#waitUntilServed();
+    else this.#follow();
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#watch?.stop();
+  }
+
+  get state(): WatchedKindState {
+    return this.#state;
+  }
+
+  /** Epoch ms since which the API server is away, as far as this kind knows. */
+  get lostSinceMs(): number | undefined {
+    return this.#lostSinceMs;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  /** All objects, sorted by namespace and name; the same array until something changes. */
+  values(): readonly T[] {
+    this.#values ??= [...this.#objects.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+    return this.#values;
+  }
+
+  /** One object. */
+  get(namespace: string | undefined, name: string): T | undefined {
+    return this.#objects.get(keyOf(namespace, name));
+  }
+
+  async #waitUntilServed(): Promise<void> {
+    const backoff = new Backoff(this.context.random, MISSING_POLL);
+    while (!this.#stop.signal.aborted) {
+      const served = await this.#isServed();
+      if (served === true) return this.#follow();
+      if (served === false) this.#setState('missing');
+      await this.context.clock.sleep(backoff.nextMs(), this.#stop.signal);
+    }
+  }
+
+  // Undefined means that the server did not say: an API server that is away is no proof that a kind is missing.
+  async #isServed(): Promise<boolean | undefined> {
+    try {
+      await this.context.kube.list(this.spec.kind, { ...this.spec.selection, fieldSelector: NO_OBJECT });
+      return true;
+    } catch (error) {
+      return isFleetError(error) && error.code === 'KUBE_NOT_FOUND' ? false : undefined;
+    }
+  }
+
+  #follow(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#watch = this.context.kube.watch(this.spec.kind, this.spec.selection ?? {}, {
+      upsert: (object) => this.#upsert(object),
+      remove: (object) => this.#remove(object),
+      synced: () => this.#setState('complete'),
+      connection: (lostSinceMs) => {
+        this.#lostSinceMs = lostSinceMs;
+      },
+    });
+  }
+
+  #setState(state: WatchedKindState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.context.onChange();
+  }
+
+  #upsert(object: KubeObject): void {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
+    const parsed = this.#parse(object);
+    if (parsed === undefined && !this.#objects.has(key)) return;
+    if (parsed === undefined) this.#objects.delete(key);
+    else this.#objects.set(key, parsed);
+    this.#changed();
+  }
+
+  #remove(object: KubeObject): void {
+    if (this.#objects.delete(keyOf(object.metadata.namespace, object.metadata.name))) this.#changed();
+  }
+
+  #parse(object: KubeObject): T | undefined {
+    try {
+      return this.spec.parse(object);
+    } catch (error) {
+      this.context.onParseError(this.spec.kind.kind, error);
+      return undefined;
+    }
+  }
+
+  #changed(): void {
+    this.#values = undefined;
+    if (this.#state !== 'listing') this.context.onChange();
+  }
+}
+
+const keyOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;

@@ -1,0 +1,93 @@
+import 'reflect-metadata';
+
+import { randomBytes, webcrypto } from 'node:crypto';
+
+import * as x509 from '@peculiar/x509';
+
+/** A certificate and its key, PEM. */
+export interface KeyedCertificate {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
+
+/** What a certificate says of itself. */
+export interface CertificateFacts {
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  /** DNS names and IP addresses, sorted. */
+  readonly names: readonly string[];
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+// Clocks of nodes may be behind the controller's.
+const BACKDATE_MS = 60 * 60 * 1000;
+
+/** A new certificate authority. */
+export async function createAuthority(commonName: string, nowMs: number, lifeMs: number): Promise<KeyedCertificate> {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: [{ CN: [commonName] }],
+    notBefore: new Date(nowMs - BACKDATE_MS),
+    notAfter: new Date(nowMs + lifeMs),
+    keys,
+    signingAlgorithm: ALGORITHM,
+    extensions: [new x509.BasicConstraintsExtension(true, 0, true), new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true), await x509.SubjectKeyIdentifierExtension.create(keys.publicKey)],
+  });
+  return { certificatePem: certificate.toString('pem'), privateKeyPem: await exportKey(keys.privateKey) };
+}
+
+/** A new server certificate for names and addresses, signed by an authority. */
+export async function issueServing(authority: KeyedCertificate, names: readonly string[], nowMs: number, lifeMs: number): Promise<KeyedCertificate> {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const issuer = new x509.X509Certificate(authority.certificatePem);
+  const signingKey = await importKey(authority.privateKeyPem);
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: [{ CN: [names[0] ?? 'spillway'] }],
+    issuer: issuer.subject,
+    notBefore: new Date(nowMs - BACKDATE_MS),
+    notAfter: new Date(Math.min(nowMs + lifeMs, issuer.notAfter.getTime())),
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: isIp(value) ? 'ip' : 'dns', value }))),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  });
+  return { certificatePem: certificate.toString('pem'), privateKeyPem: await exportKey(keys.privateKey) };
+}
+
+/** Reads a certificate; undefined where the text is none. */
+export function readCertificate(pem: string): CertificateFacts | undefined {
+  try {
+    const certificate = new x509.X509Certificate(pem);
+    const names = certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items.map((item) => item.value) ?? [];
+    return { notBeforeMs: certificate.notBefore.getTime(), notAfterMs: certificate.notAfter.getTime(), names: names.sort() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether an authority signed a certificate. */
+export async function isSignedBy(certificatePem: string, authorityPem: string): Promise<boolean> {
+  const authority = new x509.X509Certificate(authorityPem);
+  return new x509.X509Certificate(certificatePem).verify({ publicKey: authority.publicKey, signatureOnly: true });
+}
+
+const isIp = (name: string): boolean => /^[0-9.]+$/.test(name) || name.includes(':');
+
+// RFC 5280 §4.1.2.2: positive, at most 20 octets.
+const serialNumber = (): string => `01${randomBytes(15).toString('hex')}`;
+
+async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
+  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+}
+
+async function importKey(pem: string): Promise<webcrypto.CryptoKey> {
+  return webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign']);
+}

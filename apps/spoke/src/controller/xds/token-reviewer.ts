@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+
+import { FleetError } from '#domain/fleet';
+import type { Clock, Kube, KubeObject } from '#ports';
+
+import { KUBE_KINDS } from '#contracts/kube-objects';
+
+/** Who a ServiceAccount token speaks for. */
+export interface ReviewedCaller {
+  /** ServiceAccount name in our namespace. */
+  readonly serviceAccount: string;
+  /** Node that the token's pod is bound to, where the API server says so. */
+  readonly nodeName: string | undefined;
+}
+
+/** Who may call, and how long an answer is believed. */
+export interface TokenReviewerOptions {
+  readonly namespace: string;
+  readonly audience: string;
+  readonly serviceAccounts: readonly string[];
+  readonly trustMs: number;
+  readonly refuseMs: number;
+  readonly cacheEntriesMax: number;
+}
+
+type Verdict = { readonly untilMs: number } & ({ readonly caller: ReviewedCaller } | { readonly refusal: string });
+
+const NODE_NAME_EXTRA = 'authentication.kubernetes.io/node-name';
+
+/** Asks the API server whose a token is (TokenReview), and remembers a bounded number of answers for a bounded time. */
+export class TokenReviewer {
+  readonly #verdicts = new Map<string, Verdict>();
+
+  constructor(
+    private readonly kube: Kube,
+    private readonly clock: Clock,
+    private readonly options: TokenReviewerOptions,
+  ) {}
+
+  /** The caller, or throws XDS_UNAUTHENTICATED (`user`), or what the API server's absence throws (`transient`). */
+  async review(token: string): Promise<ReviewedCaller> {
+    const key = createHash('sha256').update(token).digest('base64');
+    const known = this.#verdicts.get(key);
+    const verdict = known !== undefined && this.clock.nowMs() < known.untilMs ? known : await this.#ask(token);
+    this.#remember(key, verdict);
+    if ('caller' in verdict) return verdict.caller;
+    throw new FleetError('XDS_UNAUTHENTICATED', 'user', verdict.refusal);
+  }
+
+  async #ask(token: string): Promise<Verdict> {
+    const spec = { token, audiences: [this.options.audience] };
+    const review = await this.kube.create(KUBE_KINDS.tokenReview, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: { name: '' }, spec });
+    const answer = this.#judge(review);
+    const lifeMs = 'caller' in answer ? this.options.trustMs : this.options.refuseMs;
+    return { ...answer, untilMs: this.clock.nowMs() + lifeMs };
+  }
+
+  #judge(review: KubeObject): { readonly caller: ReviewedCaller } | { readonly refusal: string } {
+    const status = record(review['status']);
+    if (status['authenticated'] !== true) return { refusal: 'The API server does not know this token; send a ServiceAccount token of the audience spillway-xds.' };
+    const audiences = status['audiences'];
+    if (!Array.isArray(audiences) || !audiences.includes(this.options.audience)) return { refusal: 'The token is for another audience; project one for the audience spillway-xds.' };
+    const user = record(status['user']);
+    const prefix = `system:serviceaccount:${this.options.namespace}:`;
+    const name = typeof user['username'] === 'string' ? user['username'] : '';
+    const serviceAccount = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    if (!this.options.serviceAccounts.includes(serviceAccount)) return { refusal: `${name} may not read this cluster's routing plan; use the ServiceAccounts ${this.options.serviceAccounts.join(' or ')}.` };
+    const nodeNames = record(user['extra'])[NODE_NAME_EXTRA];
+    const nodeName = Array.isArray(nodeNames) && typeof nodeNames[0] === 'string' ? nodeNames[0] : undefined;
+    return { caller: { serviceAccount, nodeName } };
+  }
+
+  #remember(key: string, verdict: Verdict): void {
+    this.#verdicts.delete(key);
+    this.#verdicts.set(key, verdict);
+    if (this.#verdicts.size <= this.options.cacheEntriesMax) return;
+    const oldest = this.#verdicts.keys().next();
+    if (oldest.done !== true) this.#verdicts.delete(oldest.value);
+  }
+}
+
+const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
