@@ -1,25 +1,4 @@
-import type { BackendName, ClusterId, FleetView, Freeze, MemberPart, MemberState, SamenessPolicy } from '#domain/fleet';
-
-/** What one log entry touched, without values. */
-export type ChangeTarget =
-  | { readonly kind: 'part'; readonly clusterId: ClusterId; readonly name: BackendName }
-  | { readonly kind: 'member'; readonly clusterId: ClusterId }
-  /** `namespaces`: patterns of the policy before and after the change. */
-  | { readonly kind: 'policy'; readonly name: string; readonly namespaces: readonly string[] }
-  | { readonly kind: 'freeze' };
-
-/** One log entry: its number and what it touched. */
-export interface LogEntry {
-  readonly sequence: bigint;
-  readonly target: ChangeTarget;
-}
-
-/** A log entry's target with its value as of the batch's sequence (undefined = gone), not as of the entry. */
-export type Change =
-  | { readonly kind: 'part'; readonly sequence: bigint; readonly clusterId: ClusterId; readonly name: BackendName; readonly part: MemberPart | undefined }
-  | { readonly kind: 'member'; readonly sequence: bigint; readonly clusterId: ClusterId; readonly member: MemberState | undefined }
-  | { readonly kind: 'policy'; readonly sequence: bigint; readonly name: string; readonly namespaces: readonly string[]; readonly policy: SamenessPolicy | undefined }
-  | { readonly kind: 'freeze'; readonly sequence: bigint; readonly freeze: Freeze | undefined };
+import type { Change, FleetView, LogEntry } from '#domain/fleet';
 
 /** The whole view at one point of the log. */
 export interface LoadedView {
@@ -34,6 +13,7 @@ export interface LoadedView {
 export interface ChangeBatch {
   readonly epoch: string;
   readonly sequence: bigint;
+  /** One for each target that changed, by the number of its latest entry. */
   readonly changes: readonly Change[];
 }
 

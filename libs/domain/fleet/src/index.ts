@@ -1,5 +1,6 @@
 export * from './backend.js';
 export * from './by-key.js';
+export * from './change.js';
 export * from './digest.js';
 export * from './fleet-error.js';
 export * from './fleet-view.js';

@@ -1,0 +1,73 @@
+import { type Change, type FleetView, latestPerTarget, type LogEntry, type MemberPart } from '#domain/fleet';
+import { type ChangeBatch, ChangeLog, type LoadedView } from '#ports';
+
+import { type FakePartRow, type FakeState, memberStateOf, sortedBy } from './fake-state.js';
+
+export class FakeChangeLog extends ChangeLog {
+  readonly #state: FakeState;
+  constructor(state: FakeState) {
+    super();
+    this.#state = state;
+  }
+
+  async loadView(): Promise<LoadedView> {
+    const { identity, sequence, log } = this.#state.begin();
+    return { epoch: identity.epoch, sequence, view: this.#view(), history: [...log] };
+  }
+
+  #view(): FleetView {
+    const { clusters, parts, policies, freeze } = this.#state.tables;
+    const rows = sortedBy(parts, ([clusterId]) => clusterId).flatMap(([, ofCluster]) => [...ofCluster.values()].map(partOf));
+    return {
+      members: new Map(sortedBy(clusters.values(), (row) => row.cluster.id).map((row) => [row.cluster.id, memberStateOf(row)])),
+      parts: Map.groupBy(rows, (part) => part.backend.name),
+      policies: sortedBy(policies.values(), (policy) => policy.name),
+      freeze,
+    };
+  }
+
+  async changesSince(epoch: string, sequence: bigint): Promise<ChangeBatch | undefined> {
+    const tables = this.#state.begin();
+    const oldest = tables.log[0]?.sequence ?? tables.sequence + 1n;
+    if (epoch !== tables.identity.epoch || sequence > tables.sequence || sequence < oldest - 1n) return undefined;
+    const entries = latestPerTarget(tables.log.filter((entry) => entry.sequence > sequence));
+    return { epoch, sequence: tables.sequence, changes: entries.map((entry) => this.#valueOf(entry)) };
+  }
+
+  #valueOf({ sequence, target }: LogEntry): Change {
+    const { clusters, parts, policies, freeze } = this.#state.tables;
+    switch (target.kind) {
+      case 'part': {
+        const row = parts.get(target.clusterId)?.get(target.name);
+        return { ...target, sequence, part: row === undefined ? undefined : partOf(row) };
+      }
+      case 'member': {
+        const row = clusters.get(target.clusterId);
+        return { ...target, sequence, member: row === undefined ? undefined : memberStateOf(row) };
+      }
+      case 'policy':
+        return { ...target, sequence, policy: policies.get(target.name) };
+      case 'freeze':
+        return { kind: 'freeze', sequence, freeze };
+    }
+  }
+
+  async head(): Promise<{ readonly epoch: string; readonly sequence: bigint }> {
+    const { identity, sequence } = this.#state.begin();
+    return { epoch: identity.epoch, sequence };
+  }
+
+  async onAdvance(listener: () => void): Promise<() => Promise<void>> {
+    this.#state.listeners.add(listener);
+    return async () => {
+      this.#state.listeners.delete(listener);
+    };
+  }
+
+  async prune(keepCount: number): Promise<void> {
+    const tables = this.#state.begin();
+    tables.log = keepCount === 0 ? [] : tables.log.slice(-keepCount);
+  }
+}
+
+const partOf = ({ clusterId, backend, firstSeenSequence }: FakePartRow): MemberPart => ({ clusterId, backend, firstSeenSequence });

@@ -1,0 +1,81 @@
+import { type BackendName, type ClusterId, FleetError, memberBackendDigest, reportDigest } from '#domain/fleet';
+import { type ClusterRecord, type Fence, type Judgement, type MemberReport, type ReportOutcome, ReportStore } from '#ports';
+
+import { type FakePartRow, type FakeState, sortedBy } from './fake-state.js';
+
+const BACKENDS_MAX = 2_000;
+
+export class FakeReportStore extends ReportStore {
+  readonly #state: FakeState;
+  constructor(state: FakeState) {
+    super();
+    this.#state = state;
+  }
+
+  async accept(report: MemberReport): Promise<ReportOutcome> {
+    const row = this.#state.requireCluster(report.clusterId);
+    if (!report.full && !row.firstListComplete) {
+      this.#saveHeartbeat(row, report, row);
+      return { resendFull: true, sequence: undefined };
+    }
+    const start = this.#state.tables.sequence;
+    const differs = this.#applyParts(report);
+    this.#saveHeartbeat(row, report, { freshness: 'fresh', firstListComplete: true });
+    const end = this.#state.tables.sequence;
+    return { resendFull: differs, sequence: end === start ? undefined : end };
+  }
+
+  #applyParts(report: MemberReport): boolean {
+    const { clusterId, full } = report;
+    const before = this.#state.tables.parts.get(clusterId) ?? new Map<BackendName, FakePartRow>();
+    const changed = new Map(report.changed.map((backend) => [backend.name, { backend, digest: memberBackendDigest(backend) }]));
+    const removed = full ? [...before.keys()].filter((name) => !changed.has(name)).sort() : report.removed.filter((name) => before.has(name));
+    const digests = new Map([...(full ? [] : before), ...changed].map(([name, part]) => [name, part.digest]));
+    for (const name of removed) digests.delete(name);
+    const differs = checkSums(report, digests);
+    const after = new Map(before);
+    for (const [name, part] of changed) {
+      const known = before.get(name);
+      if (known?.digest === part.digest) continue;
+      const sequence = this.#state.append({ kind: 'part', clusterId, name });
+      after.set(name, { ...part, clusterId, firstSeenSequence: known?.firstSeenSequence ?? sequence });
+    }
+    for (const name of removed) {
+      after.delete(name);
+      this.#state.append({ kind: 'part', clusterId, name });
+    }
+    this.#state.tables.parts.set(clusterId, after);
+    return differs;
+  }
+
+  #saveHeartbeat(row: ClusterRecord, report: MemberReport, judged: Pick<ClusterRecord, 'freshness' | 'firstListComplete'>): void {
+    const { freshness, firstListComplete } = judged;
+    this.#state.tables.clusters.set(row.cluster.id, {
+      ...row,
+      freshness,
+      firstListComplete,
+      versions: { ...row.versions, spoke: report.spokeVersion },
+      spoke: { version: report.spokeVersion, lastReportAtMs: this.#state.clock.nowMs(), clockSkewMs: report.clockSkewMs, applied: report.applied },
+    });
+    if (row.freshness !== freshness || row.firstListComplete !== firstListComplete) this.#state.append({ kind: 'member', clusterId: row.cluster.id });
+  }
+
+  async judge(judgements: readonly Judgement[], fence: Fence | undefined): Promise<readonly ClusterId[]> {
+    const tables = this.#state.begin();
+    this.#state.checkFence(fence);
+    return sortedBy(judgements, (judgement) => judgement.clusterId).flatMap(({ clusterId, freshness, lastReportAtMs }) => {
+      const row = tables.clusters.get(clusterId);
+      if (row === undefined || row.freshness === freshness || row.spoke?.lastReportAtMs !== lastReportAtMs) return [];
+      tables.clusters.set(clusterId, { ...row, freshness });
+      this.#state.append({ kind: 'member', clusterId });
+      return [clusterId];
+    });
+  }
+}
+
+function checkSums(report: MemberReport, digests: ReadonlyMap<BackendName, string>): boolean {
+  const differs = reportDigest(digests) !== report.digest;
+  if (differs && report.full) throw new FleetError('REPORT_DIGEST_MISMATCH', 'user', 'the full report does not add up to its own digest; upgrade the spoke, or send it again');
+  if (digests.size > BACKENDS_MAX) throw new FleetError('REPORT_TOO_MANY_BACKENDS', 'user', `a cluster may have ${BACKENDS_MAX} backends; this would be ${digests.size}`);
+  return differs;
+}
