@@ -5,3 +5,5 @@ export * from './golden.js';
 export * from './routing-plan.arbitrary.js';
 export * from './fleet-store/fake-fleet-store.js';
 export * from './fake-kube/index.js';
+export * from './fake-hub-link.js';
+export * from './until.js';

@@ -1,4 +1,6 @@
-import { isFleetError } from '#domain/fleet';
+import { isDeepStrictEqual } from 'node:util';
+
+import { isFleetError, type Problem } from '#domain/fleet';
 import type { Clock, Kube, KubeKind, KubeObject, KubeSelection, KubeWatch, Random } from '#ports';
 
 import { Backoff } from '../backoff.js';
@@ -7,8 +9,8 @@ import { Backoff } from '../backoff.js';
 export interface WatchedKindSpec<T> {
   readonly kind: KubeKind;
   readonly selection?: KubeSelection;
-  /** Trims an object to what plans need, at once on receipt; undefined leaves it out. */
-  readonly parse: (object: KubeObject) => T | undefined;
+  /** Trims an object to what plans need, at once on receipt. One that does not read is left out; it never stops the others. */
+  readonly parse: (object: unknown) => { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
   /** Whether a cluster may lack this kind (a CRD): a definite 404 then counts as a complete, empty list. */
   readonly optional?: boolean;
 }
@@ -22,7 +24,8 @@ export interface WatchedKindContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly onChange: () => void;
-  readonly onParseError: (kind: string, error: unknown) => void;
+  readonly onUnreadable: (problem: Problem) => void;
+  readonly onWatchFailed: (kind: KubeKind, error: Error) => void;
 }
 
 // A name that no object has, so that asking whether a kind is served costs one empty list.
@@ -107,6 +110,7 @@ export class WatchedKind<T> {
       connection: (lostSinceMs) => {
         this.#lostSinceMs = lostSinceMs;
       },
+      failed: (error) => this.context.onWatchFailed(this.spec.kind, error),
     });
   }
 
@@ -118,24 +122,20 @@ export class WatchedKind<T> {
 
   #upsert(object: KubeObject): void {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
-    const parsed = this.#parse(object);
-    if (parsed === undefined && !this.#objects.has(key)) return;
-    if (parsed === undefined) this.#objects.delete(key);
-    else this.#objects.set(key, parsed);
+    const parsed = this.spec.parse(object);
+    if (parsed.ok) {
+      // Most updates of pods and nodes change nothing that a plan reads.
+      if (isDeepStrictEqual(this.#objects.get(key), parsed.value)) return;
+      this.#objects.set(key, parsed.value);
+    } else {
+      this.context.onUnreadable(parsed.problem);
+      if (!this.#objects.delete(key)) return;
+    }
     this.#changed();
   }
 
   #remove(object: KubeObject): void {
     if (this.#objects.delete(keyOf(object.metadata.namespace, object.metadata.name))) this.#changed();
-  }
-
-  #parse(object: KubeObject): T | undefined {
-    try {
-      return this.spec.parse(object);
-    } catch (error) {
-      this.context.onParseError(this.spec.kind.kind, error);
-      return undefined;
-    }
   }
 
   #changed(): void {

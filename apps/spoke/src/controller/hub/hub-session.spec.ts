@@ -1,0 +1,263 @@
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+
+import { KUBE_KINDS } from '#contracts/kube-objects';
+import { backendName, clusterId, DEFAULT_CAPACITY, type ImportedBackend, type MemberBackend } from '#domain/fleet';
+import { FakeClock, FakeHubLink, FakeKube, FakeRandom, settle, until } from '#testing';
+
+import { LastGoodStore } from '../last-good/last-good-store.js';
+import { HubSession } from './hub-session.js';
+import { ImportKeeper } from './import-keeper.js';
+import type { ReportVoice } from './report-loop.js';
+
+const NAMESPACE = 'spillway-system';
+const part = (name: string, address = '10.1.0.1'): MemberBackend => ({
+  name: backendName('ai', name), trafficClass: 'endpoints', sessionAffinity: 'None', ports: [{ port: 80, protocol: 'TCP' }],
+  endpoints: [{ address, targetPorts: [8080], ready: true, serving: true, terminating: false, zone: '', node: '' }], capacity: DEFAULT_CAPACITY,
+});
+const imported = (name: string): ImportedBackend => ({
+  name: backendName('ai', name), trafficClass: 'endpoints', sessionAffinity: 'None', providers: [], ports: [], conflicts: [], refusals: [], memberCount: 1, servingCount: 1,
+});
+
+function member(overrides: { kube?: FakeKube; clock?: FakeClock; link?: FakeHubLink } = {}) {
+  const clock = overrides.clock ?? new FakeClock();
+  const kube = overrides.kube ?? new FakeKube({ clock });
+  const link = overrides.link ?? new FakeHubLink(clock);
+  const state = { backends: undefined as readonly MemberBackend[] | undefined, voice: 'write' as ReportVoice };
+  const logger = pino({ level: 'silent' });
+  const random = new FakeRandom(1);
+  const imports = new ImportKeeper({ store: new LastGoodStore(kube, NAMESPACE), clock, random, logger, mayWrite: () => true, onChange: () => undefined, saveIntervalMs: 5_000, graceMs: 300_000 });
+  const session = new HubSession({
+    kube, link, clock, random, logger, imports,
+    current: () => (state.backends === undefined ? undefined : { backends: state.backends, applied: undefined }),
+    voice: () => state.voice,
+    options: { namespace: NAMESPACE, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity', reportIntervalMs: 5_000, syncWaitMs: 25_000, incompleteRetryMs: 2_000 },
+  });
+  const say = (backends: readonly MemberBackend[]): void => {
+    state.backends = backends;
+    session.reportSoon();
+  };
+  return { clock, kube, link, imports, session, state, say };
+}
+
+const putToken = (kube: FakeKube, token: string): void => void kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name: 'spillway-join' }, data: { token: Buffer.from(token).toString('base64') } });
+const east = clusterId('east-1');
+const savedIdentity = async (kube: FakeKube): Promise<Record<string, string>> => ((await kube.find(KUBE_KINDS.secret, { namespace: NAMESPACE, name: 'spillway-identity' }))?.['data'] ?? {}) as Record<string, string>;
+
+describe('hub session', () => {
+  it('a join token in the Secret leads to an identity, a report and a sync', async () => {
+    const { kube, link, session, imports, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    link.setImport(imported('model'));
+    session.start();
+    expect(session.status().phase).toBe('no-join-token');
+    putToken(kube, 't1');
+    say([part('model')]);
+    await until('linked', () => session.status().phase === 'linked' && link.reported.get(east)?.size === 1 && imports.imports.backends.length === 1, clock);
+    expect(session.identity?.clusterId).toBe('east-1');
+    await session.stop();
+  });
+
+  it('the key is saved before the hub hears of it', async () => {
+    const { kube, link, session, clock } = member();
+    link.addToken('t1', 'east-1');
+    link.goAway();
+    putToken(kube, 't1');
+    session.start();
+    await until('key saved', async () => (await savedIdentity(kube))['private-key.pem'] !== undefined, clock);
+    const before = await savedIdentity(kube);
+    expect(link.enrolCalls).toBe(0);
+    link.comeBack();
+    await until('enrolled', () => session.identity !== undefined, clock, 1_000);
+    expect((await savedIdentity(kube))['private-key.pem']).toBe(before['private-key.pem']);
+    await session.stop();
+  });
+
+  it('a crash between Enrol and its answer does not burn the token', async () => {
+    const first = member();
+    first.link.addToken('t1', 'east-1');
+    putToken(first.kube, 't1');
+    first.kube.forbid('patch', '', 'secrets');
+    first.session.start();
+    await first.clock.advance(1_000);
+    first.kube.permit('patch', '', 'secrets');
+    await until('enrolled', () => first.session.identity !== undefined, first.clock, 1_000);
+    await first.session.stop();
+    // The answer was lost: only the key is in the Secret.
+    const data = await savedIdentity(first.kube);
+    first.kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name: 'spillway-identity' }, data: { 'private-key.pem': data['private-key.pem'] } });
+    const second = member({ kube: first.kube, clock: first.clock, link: first.link });
+    second.session.start();
+    await until('enrolled again', () => second.session.identity !== undefined, second.clock, 1_000);
+    expect(first.link.members.size).toBe(1);
+    await second.session.stop();
+  });
+
+  it('nothing is reported before the first lists are complete, and then everything at once', async () => {
+    const { kube, link, session, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    putToken(kube, 't1');
+    session.start();
+    await until('enrolled', () => session.identity !== undefined, clock);
+    await clock.advance(60_000);
+    expect(link.reports).toEqual([]);
+    say([]);
+    await until('reported', () => link.reports.length > 0);
+    expect(link.reports[0]).toMatchObject({ full: true, changed: [] });
+    await session.stop();
+  });
+
+  it('a change is reported at once and alone; otherwise a heartbeat comes at the interval that the hub asks for', async () => {
+    const { kube, link, session, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    link.intervalMs = 7_000;
+    putToken(kube, 't1');
+    session.start();
+    const [a, b] = [part('a'), part('b')];
+    say([a, b]);
+    await until('first report', () => link.reports.length === 1, clock);
+    say([a, part('b', '10.1.0.2')]);
+    await until('change', () => link.reports.length === 2);
+    expect(link.reports[1]).toMatchObject({ full: false, changed: [{ name: 'ai/b' }], removed: [] });
+    say([part('b', '10.1.0.2')]);
+    await until('removal', () => link.reports.length === 3);
+    expect(link.reports[2]).toMatchObject({ full: false, changed: [], removed: ['ai/a'] });
+    await clock.advance(6_900);
+    expect(link.reports.length).toBe(3);
+    await clock.advance(200);
+    expect(link.reports[3]).toMatchObject({ full: false, changed: [], removed: [] });
+    await session.stop();
+  });
+
+  it('everything is sent again when the hub asks for it', async () => {
+    const { kube, link, session, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    putToken(kube, 't1');
+    session.start();
+    say([part('a')]);
+    await until('first report', () => link.reports.length === 1, clock);
+    link.reported.clear();
+    await clock.advance(5_000);
+    await until('full again', () => link.reports.at(-1)?.full === true && link.reported.get(east)?.size === 1);
+    await session.stop();
+  });
+
+  it('while the hub is away the last good state stays, and one call that gets through wakes the other', async () => {
+    const { kube, link, session, imports, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    link.setImport(imported('model'));
+    putToken(kube, 't1');
+    session.start();
+    say([part('a')]);
+    await until('linked', () => imports.imports.backends.length === 1 && session.status().phase === 'linked', clock);
+    link.goAway();
+    await until('away', () => session.status().phase === 'away', clock, 1_000);
+    await clock.advance(600_000);
+    expect(imports.imports.backends.length).toBe(1);
+    expect(session.status().message).toContain('cannot be reached');
+    link.comeBack();
+    link.setImport(imported('new'));
+    const cameBackMs = clock.nowMs();
+    await until('back', () => imports.imports.backends.length === 2 && session.status().phase === 'linked', clock, 500);
+    expect(clock.nowMs() - cameBackMs).toBeLessThanOrEqual(31_000);
+    await session.stop();
+  });
+
+  it('an emptied hub does not empty the imports, and a new join token leads back under the same key', async () => {
+    const { kube, link, session, imports, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    link.setImport(imported('model'));
+    putToken(kube, 't1');
+    session.start();
+    say([part('a')]);
+    await until('linked', () => imports.imports.backends.length === 1 && session.status().phase === 'linked', clock);
+    const keyBefore = (await savedIdentity(kube))['private-key.pem'];
+    link.startEmpty('epoch-2');
+    await until('unknown', () => session.status().phase === 'unknown-member', clock, 1_000);
+    await clock.advance(120_000);
+    expect(imports.imports.backends.length).toBe(1);
+    link.addToken('t2', 'east-1');
+    putToken(kube, 't2');
+    await until('linked again', () => session.status().phase === 'linked' && imports.state.cursor?.epoch === 'epoch-2', clock, 500);
+    expect((await savedIdentity(kube))['private-key.pem']).toBe(keyBefore);
+    expect(imports.imports.backends.map((backend) => backend.name)).toEqual(['ai/model']);
+    expect(link.reported.get(east)?.size).toBe(1);
+    await session.stop();
+  });
+
+  it('a refused token says what to do, is not tried again, and gives way to the next', async () => {
+    const { kube, link, session, clock } = member();
+    putToken(kube, 'foreign');
+    session.start();
+    await until('refused', () => session.status().phase === 'refused', clock);
+    await clock.advance(600_000);
+    expect(link.enrolCalls).toBe(1);
+    expect(session.status().message).toContain('make a new one');
+    link.addToken('t2', 'east-1');
+    putToken(kube, 't2');
+    await until('enrolled', () => session.identity !== undefined, clock);
+    await session.stop();
+  });
+
+  it('a refused new token does not disturb the link that works', async () => {
+    const { kube, link, session, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    putToken(kube, 't1');
+    session.start();
+    say([part('a')]);
+    await until('linked', () => session.status().phase === 'linked', clock);
+    putToken(kube, 'foreign');
+    await clock.advance(20_000);
+    say([part('b')]);
+    await until('b is reported', () => link.reported.get(east)?.has(backendName('ai', 'b')), clock);
+    await session.stop();
+  });
+
+  it('an incomplete full state is asked for again until it is complete', async () => {
+    const { kube, link, session, imports, clock } = member();
+    link.addToken('t1', 'east-1');
+    link.isComplete = false;
+    putToken(kube, 't1');
+    session.start();
+    await until('synced', () => imports.state.cursor !== undefined, clock);
+    expect(imports.state.complete).toBe(false);
+    link.isComplete = true;
+    await until('complete', () => imports.state.complete, clock, 500);
+    await session.stop();
+  });
+
+  it('a standby says nothing; one that cannot confirm its Lease says only that it lives', async () => {
+    const { kube, link, session, say, state, clock } = member();
+    link.addToken('t1', 'east-1');
+    putToken(kube, 't1');
+    session.start();
+    say([part('a')]);
+    await until('first report', () => link.reports.length === 1, clock);
+    state.voice = 'heartbeat';
+    say([part('a'), part('b')]);
+    await clock.advance(11_000);
+    expect(link.reports.slice(1).every((report) => report.changed.length === 0)).toBe(true);
+    expect(link.reports.length).toBe(3);
+    state.voice = 'silent';
+    await clock.advance(20_000);
+    expect(link.reports.length).toBe(3);
+    state.voice = 'write';
+    session.reportSoon();
+    await until('full', () => link.reports.at(-1)?.full === true);
+    await session.stop();
+  });
+
+  it('a new CA bundle is saved ahead of its use', async () => {
+    const { kube, link, session, clock } = member();
+    link.addToken('t1', 'east-1');
+    putToken(kube, 't1');
+    session.start();
+    await until('enrolled', () => session.identity !== undefined, clock);
+    link.caBundlePem = 'ca-1 and ca-2';
+    link.setImport(imported('x'));
+    await until('saved', async () => Buffer.from((await savedIdentity(kube))['ca.crt'] ?? '', 'base64').toString() === 'ca-1 and ca-2', clock);
+    await settle();
+    expect(session.identity?.caBundlePem).toBe('ca-1 and ca-2');
+    await session.stop();
+  });
+});

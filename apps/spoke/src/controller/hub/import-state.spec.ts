@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { backendName, clusterId, type ImportedBackend, type ImportedProvider } from '#domain/fleet';
+import type { HubSync } from '#ports';
+
+import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, type ImportState } from './import-state.js';
+
+const port = { port: 80, protocol: 'TCP' } as const;
+const provider = (id: string, address: string): ImportedProvider => ({
+  clusterId: clusterId(id),
+  locality: { region: id, zone: '' },
+  path: 'direct',
+  endpoints: [{ address, targetPorts: [8080], ready: true, serving: true, terminating: false, zone: '', node: '' }],
+  ports: [port],
+  readyAssumed: 1,
+});
+const backend = (name: string, providers: readonly ImportedProvider[]): ImportedBackend => ({
+  name: backendName('ai', name),
+  trafficClass: 'endpoints',
+  sessionAffinity: 'None',
+  providers,
+  ports: [{ port, shares: providers.map((one) => ({ clusterId: one.clusterId, shareBp: 10_000 / providers.length })) }],
+  conflicts: [],
+  refusals: [],
+  memberCount: providers.length,
+  servingCount: providers.length,
+});
+const full = (epoch: string, backends: readonly ImportedBackend[], complete = true): HubSync => ({
+  cursor: { epoch, sequence: 7n },
+  full: true,
+  complete,
+  changed: backends.map((one) => ({ name: `backend/${one.name}`, version: 'v', backend: one })),
+  removed: [],
+  caBundlePem: undefined,
+});
+const delta = (epoch: string, changed: readonly ImportedBackend[], removed: readonly string[] = []): HubSync => ({ ...full(epoch, changed), cursor: { epoch, sequence: 8n }, full: false, complete: false, removed: removed.map((name) => `backend/ai/${name}`) });
+const fold = (syncs: readonly HubSync[], from: ImportState = NO_IMPORTS): ImportState => syncs.reduce((state, sync) => applySync(state, sync, { nowMs: 1_000, graceMs: 500 }), from);
+const summary = (state: ImportState): string[] => effectiveImports(state).backends.map((one) => `${one.name} ${one.providers.map((p) => `${p.clusterId}@${p.endpoints[0]?.address}`).join(' ')} ${one.ports[0]?.shares.map((share) => share.shareBp).join('/')}`);
+
+const east = provider('east-1', '10.1.0.1');
+const west = provider('west-1', '10.2.0.1');
+const known = fold([full('e1', [backend('model', [east, west]), backend('other', [west])])]);
+
+describe('import state', () => {
+  it('a complete full state of the same epoch is everything', () => {
+    expect(summary(fold([full('e1', [backend('model', [east])])], known))).toEqual(['ai/model east-1@10.1.0.1 10000']);
+  });
+  it('a delta changes what it names and removes what it says', () => {
+    expect(summary(fold([delta('e1', [backend('new', [east])], ['other'])], known))).toEqual(['ai/model east-1@10.1.0.1 west-1@10.2.0.1 5000/5000', 'ai/new east-1@10.1.0.1 10000']);
+  });
+  it('an incomplete full state removes nothing, for however long', () => {
+    const state = fold([full('e1', [], false)], known);
+    expect(summary(releaseHeld(state, 10_000_000))).toEqual(summary(known));
+    expect(state.complete).toBe(false);
+  });
+  it('a complete full state of a new epoch takes nothing away at once, and everything after the grace', () => {
+    const state = fold([full('e2', [])], known);
+    expect(summary(state)).toEqual(summary(known));
+    expect(summary(releaseHeld(state, 1_499))).toEqual(summary(known));
+    expect(summary(releaseHeld(state, 1_500))).toEqual([]);
+  });
+  it('while a new epoch lacks a provider, the older split stays over the newest endpoints', () => {
+    const moved = provider('east-1', '10.1.0.99');
+    expect(summary(fold([full('e2', [backend('model', [moved]), backend('other', [west])])], known))[0]).toBe('ai/model east-1@10.1.0.99 west-1@10.2.0.1 5000/5000');
+  });
+  it('a new epoch that knows every provider is in force at once, and brings news at once', () => {
+    const north = provider('north-1', '10.3.0.1');
+    const state = fold([full('e2', [backend('model', [east, north, west]), backend('third', [north])])], known);
+    expect(summary(state)[0]).toContain('north-1');
+    expect(summary(state)).toContain('ai/third north-1@10.3.0.1 10000');
+    expect(summary(state)).toContain('ai/other west-1@10.2.0.1 10000');
+  });
+  it('what a new epoch named and then took back goes at once', () => {
+    const renamed = fold([full('e2', [backend('model', [east, west]), backend('other', [west])]), delta('e2', [backend('model', [east])], ['other'])], known);
+    expect(summary(renamed)).toEqual(['ai/model east-1@10.1.0.1 10000']);
+  });
+  it('the grace is counted from the first complete state, not from each one', () => {
+    const once = fold([full('e2', [])], known);
+    const twice = applySync(once, full('e2', []), { nowMs: 1_400, graceMs: 500 });
+    expect(summary(releaseHeld(twice, 1_500))).toEqual([]);
+  });
+  it('a first full state stands alone', () => {
+    expect(fold([full('e1', [backend('model', [east])])])).toMatchObject({ complete: true, held: undefined });
+  });
+});
