@@ -1,0 +1,35 @@
+import { ADDRESS_FINALIZER, type AddressClaim, type AddressWish, type ClaimMode } from '#domain/addresses';
+
+import type { Verdict } from './gateway-decisions.js';
+import type { GatewayObject } from './objects.js';
+
+/** How a Gateway stands with our classes: `ours` with its verdict, or whether its class is known to be somebody else's. */
+export type ClassStanding = { readonly kind: 'ours'; readonly accepted: Verdict } | { readonly kind: 'foreign' } | { readonly kind: 'missing' };
+
+/** What planAddresses must know of a Gateway; undefined where the Gateway has nothing to do with us. */
+export function addressClaim(gateway: GatewayObject, standing: ClassStanding): AddressClaim | undefined {
+  const hasFinalizer = gateway.meta.finalizers.includes(ADDRESS_FINALIZER);
+  if (standing.kind !== 'ours' && !hasFinalizer) return undefined;
+  return {
+    namespace: gateway.meta.namespace,
+    name: gateway.meta.name,
+    createdAtMs: gateway.meta.createdAtMs,
+    mode: claimMode(gateway, standing),
+    wishes: wishesOf(gateway),
+    known: gateway.status.addresses.filter(({ type }) => type === 'IPAddress').map(({ value }) => value),
+    hasFinalizer,
+  };
+}
+
+function claimMode(gateway: GatewayObject, standing: ClassStanding): ClaimMode {
+  if (gateway.meta.isDeleting || standing.kind === 'foreign') return 'release';
+  // A class that is gone for a moment must not cost its Gateways the addresses that callers know.
+  return standing.kind === 'ours' && standing.accepted.ok ? 'claim' : 'hold';
+}
+
+function wishesOf({ addresses }: GatewayObject): readonly AddressWish[] {
+  const asked = addresses.filter(({ type }) => type === 'IPAddress');
+  const fixed: AddressWish[] = [...new Set(asked.map(({ value }) => value))].filter((value) => value !== '').map((value) => ({ kind: 'static', value }));
+  const wantsAny = addresses.length === 0 || asked.some(({ value }) => value === '');
+  return wantsAny ? [{ kind: 'dynamic' }, ...fixed] : fixed;
+}

@@ -1,0 +1,73 @@
+import type { AddressAssignment } from '#domain/addresses';
+
+import { findCondition, mergeConditions, type Condition, type ConditionDraft } from './conditions.js';
+import type { GatewayDecision, ListenerDecision, Verdict } from './gateway-decisions.js';
+import type { GatewayStatus, ListenerStatus } from './objects.js';
+import type { ProgrammedEvidence } from './programmed-evidence.js';
+import { programmedConditions, type ProgrammedConditions } from './programmed.js';
+import { conditionOf, no } from './verdict.js';
+
+/** What a Gateway's status says beyond its decision. */
+export interface GatewayFacts {
+  readonly assignment: AddressAssignment | undefined;
+  readonly evidence: ProgrammedEvidence | undefined;
+  readonly nowMs: number;
+}
+
+const GATEWAY_TYPES = ['Accepted', 'Programmed', 'PartiallyProgrammed'];
+const LISTENER_TYPES = ['Accepted', 'Conflicted', 'ResolvedRefs', 'Programmed'];
+
+/** The complete status of a Gateway of ours. */
+export function gatewayStatus(decision: GatewayDecision, facts: GatewayFacts): GatewayStatus {
+  const { gateway, accepted } = decision;
+  const held = accepted.ok ? (facts.assignment?.held ?? []) : [];
+  const obstacle = accepted.ok ? addressObstacle(facts.assignment) : no('Invalid', accepted.message);
+  const { programmed, partiallyProgrammed } = programmedOr(obstacle, gateway.status.conditions, gateway.meta.generation, facts);
+  return {
+    addresses: held.map((value) => ({ type: 'IPAddress', value })),
+    conditions: mergeConditions({
+      present: gateway.status.conditions,
+      wanted: [conditionOf('Accepted', accepted, gateway.meta.generation), programmed, ...(partiallyProgrammed === undefined ? [] : [partiallyProgrammed])],
+      owned: GATEWAY_TYPES,
+      nowMs: facts.nowMs,
+    }),
+    listeners: decision.listeners.map((listener) => listenerStatus(listener, decision, held.length > 0 ? undefined : obstacle, facts)),
+  };
+}
+
+function programmedOr(obstacle: Verdict | undefined, present: readonly Condition[], generation: number, facts: GatewayFacts): ProgrammedConditions {
+  if (obstacle !== undefined) return { programmed: conditionOf('Programmed', obstacle, generation), partiallyProgrammed: undefined };
+  return programmedConditions({ evidence: facts.evidence, present: findCondition(present, 'Programmed'), generation, nowMs: facts.nowMs });
+}
+
+// An address that a person must do something about outweighs one that is on its way.
+function addressObstacle(assignment: AddressAssignment | undefined): Verdict | undefined {
+  const unmet = assignment?.unmet ?? [];
+  const unusable = unmet.filter(({ cause }) => cause !== 'pending' && cause !== 'exhausted');
+  if (unusable.length > 0) return no('AddressNotUsable', unusable.map(({ message }) => message).join(' '));
+  if (unmet.length > 0) return no('AddressNotAssigned', unmet.map(({ message }) => message).join(' '));
+  return assignment === undefined || assignment.held.length === 0 ? no('AddressNotAssigned', 'No address is assigned yet.') : undefined;
+}
+
+function listenerStatus(listener: ListenerDecision, { gateway, accepted }: GatewayDecision, obstacle: Verdict | undefined, facts: GatewayFacts): ListenerStatus {
+  const { generation } = gateway.meta;
+  const present = gateway.status.listeners.find(({ name }) => name === listener.name)?.conditions ?? [];
+  const invalid = [listener.accepted, accepted].find(({ ok }) => !ok);
+  const hindrance = invalid === undefined ? obstacle && no('Pending', obstacle.message) : no('Invalid', invalid.message);
+  const { programmed } = programmedOr(hindrance, present, generation, facts);
+  const conflicted: ConditionDraft = {
+    ...conditionOf('Conflicted', listener.unconflicted, generation),
+    status: listener.unconflicted.ok ? 'False' : 'True',
+  };
+  return {
+    name: listener.name,
+    attachedRoutes: listener.attachedRoutes,
+    supportedKinds: listener.supportedKinds,
+    conditions: mergeConditions({
+      present,
+      wanted: [conditionOf('Accepted', listener.accepted, generation), conflicted, conditionOf('ResolvedRefs', listener.resolvedRefs, generation), programmed],
+      owned: LISTENER_TYPES,
+      nowMs: facts.nowMs,
+    }),
+  };
+}
