@@ -1,0 +1,192 @@
+import { Client, credentials, Metadata, type ChannelOptions, type ClientDuplexStream } from '@grpc/grpc-js';
+
+import { CLUSTER_TYPE_URL, decodeDeltaResponse, encodeDeltaRequest, LOAD_ASSIGNMENT_TYPE_URL, type DeltaRequest, type DeltaResponse, type XdsTypeUrl } from '#contracts/envoy';
+import { isFleetError } from '#domain/fleet';
+import type { Logger } from '#platform';
+
+import type { ClientApplier } from './client-applier.js';
+import { asking, isComplete, receiveResponse, versionsOf, wantedLoadAssignments, withoutUnwanted, type ClientState } from './client-state.js';
+import { deltaAdsService, KEEPALIVE_OPTIONS, MORE_FOLLOWS } from './delta-ads-service.js';
+
+/** What one connection needs. */
+export interface ClientSessionOptions {
+  readonly target: string;
+  readonly tls: { readonly readCaPem: () => Promise<string>; readonly serverName: string } | undefined;
+  readonly readToken: (() => Promise<string>) | undefined;
+  readonly nodeId: string;
+  readonly typeUrls: readonly XdsTypeUrl[];
+  readonly applier: ClientApplier;
+  readonly logger: Logger;
+  readonly stopped: AbortSignal;
+  /** Called once, when the server has answered. */
+  readonly onConnected: () => void;
+  readonly version?: string;
+}
+
+const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
+
+type Call = ClientDuplexStream<Buffer, Buffer>;
+
+/** Follows a server over one connection until it ends; resolves with the reason. */
+export async function runClientSession(options: ClientSessionOptions): Promise<string> {
+  const opened = await open(options).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+  if (typeof opened === 'string') return opened;
+  const { client, call } = opened;
+  const session = new ClientSession(options, call);
+  const cancel = (): void => call.cancel();
+  options.stopped.addEventListener('abort', cancel);
+  try {
+    return await new Promise<string>((resolve) => {
+      call.on('data', (bytes: Buffer) => session.receive(bytes));
+      call.on('error', (error: Error) => resolve(error.message));
+      call.on('end', () => resolve('the server ended the stream'));
+      session.start();
+      if (options.stopped.aborted) cancel();
+    });
+  } finally {
+    session.end();
+    options.stopped.removeEventListener('abort', cancel);
+    call.cancel();
+    client.close();
+  }
+}
+
+async function open({ target, tls, readToken }: ClientSessionOptions): Promise<{ readonly client: Client; readonly call: Call }> {
+  const metadata = new Metadata();
+  if (readToken !== undefined) metadata.set('authorization', `Bearer ${await readToken()}`);
+  const security = tls === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(await tls.readCaPem()));
+  const naming: ChannelOptions = tls === undefined ? {} : { 'grpc.ssl_target_name_override': tls.serverName, 'grpc.default_authority': tls.serverName };
+  const client = new Client(target, security, { ...KEEPALIVE_OPTIONS, ...naming, 'grpc.use_local_subchannel_pool': 1, 'grpc.max_receive_message_length': RESPONSE_BYTES_MAX });
+  const { path, requestSerialize, responseDeserialize } = deltaAdsService.deltaAggregatedResources;
+  return { client, call: client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata) };
+}
+
+/** A response that was taken in and not answered yet. */
+interface Received {
+  readonly typeUrl: string;
+  readonly nonce: string;
+  readonly names: readonly string[];
+}
+
+class ClientSession {
+  readonly #options: ClientSessionOptions;
+  readonly #call: Call;
+  #state: ClientState;
+  #wanted: ReadonlySet<string>;
+  /** Load assignments that this stream asked for. */
+  readonly #subscribed = new Set<string>();
+  #received: Received[] = [];
+  readonly #rejectedNames = new Map<string, Set<string>>();
+  #isFirstRequest = true;
+  #isConnected = false;
+  #isEnded = false;
+
+  constructor(options: ClientSessionOptions, call: Call) {
+    this.#options = options;
+    this.#call = call;
+    // Only what was applied counts as had: the server sends the rest again (rule 4).
+    this.#state = options.applier.accepted;
+    this.#wanted = this.#followsLoadAssignments ? wantedLoadAssignments(this.#state) : new Set();
+  }
+
+  get #followsLoadAssignments(): boolean {
+    return this.#options.typeUrls.includes(LOAD_ASSIGNMENT_TYPE_URL);
+  }
+
+  start(): void {
+    this.#options.applier.onRecovered(() => this.#askAgainForRejected());
+    this.#send({ typeUrl: CLUSTER_TYPE_URL, subscribe: ['*'], initialResourceVersions: versionsOf(this.#state.clusters) });
+    // An empty first list would mean all load assignments there are (rule 5).
+    if (this.#wanted.size > 0) this.#subscribeWanted(versionsOf(this.#state.loadAssignments));
+  }
+
+  end(): void {
+    this.#isEnded = true;
+  }
+
+  receive(bytes: Buffer): void {
+    if (!this.#isConnected) this.#options.onConnected();
+    this.#isConnected = true;
+    try {
+      this.#take(decodeDeltaResponse(bytes));
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'the xds server sent something unreadable');
+      this.#call.cancel();
+    }
+  }
+
+  #take(response: DeltaResponse): void {
+    if (this.#takeIn(response) && this.#followsLoadAssignments) this.#followClusters();
+    const isWhole = !response.systemVersion.endsWith(MORE_FOLLOWS) && isComplete(this.#state, this.#wanted);
+    if (isWhole && this.#received.length > 0) this.#offer();
+  }
+
+  /** Takes a response into the state, or rejects it at once. Returns whether clusters changed. */
+  #takeIn(response: DeltaResponse): boolean {
+    const before = this.#state;
+    try {
+      this.#state = receiveResponse(before, response);
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      this.#options.logger.warn({ typeUrl: response.typeUrl, reason: error.message }, 'rejected a response of the xds server');
+      this.#send({ typeUrl: response.typeUrl, responseNonce: response.nonce, errorMessage: error.message });
+      return false;
+    }
+    this.#received.push({ typeUrl: response.typeUrl, nonce: response.nonce, names: [...response.removed, ...changedNames(this.#state, before)] });
+    return this.#state.clusters !== before.clusters;
+  }
+
+  #followClusters(): void {
+    this.#wanted = wantedLoadAssignments(this.#state);
+    this.#subscribeWanted({});
+  }
+
+  #offer(): void {
+    const received = this.#received;
+    this.#received = [];
+    this.#state = withoutUnwanted(this.#state, this.#wanted);
+    this.#options.applier.offer({ state: this.#state, answer: (rejection) => this.#answer(received, rejection) });
+  }
+
+  #answer(received: readonly Received[], rejection: string | undefined): void {
+    for (const { typeUrl, nonce, names } of received) {
+      this.#send({ typeUrl, responseNonce: nonce, errorMessage: rejection });
+      const rejected = this.#rejectedNames.get(typeUrl) ?? new Set();
+      for (const name of names) rejected[rejection === undefined ? 'delete' : 'add'](name);
+      this.#rejectedNames.set(typeUrl, rejected);
+    }
+  }
+
+  /** What was rejected could be applied later: asked for again, the server answers (rule 3), and that can be acknowledged. */
+  #askAgainForRejected(): void {
+    for (const [typeUrl, rejected] of this.#rejectedNames) {
+      const names = [...rejected].filter((name) => typeUrl === CLUSTER_TYPE_URL || this.#subscribed.has(name));
+      if (names.length > 0) this.#send({ typeUrl, subscribe: names });
+    }
+    this.#rejectedNames.clear();
+  }
+
+  #subscribeWanted(initialResourceVersions: Record<string, string>): void {
+    const subscribe = [...this.#wanted].filter((name) => !this.#subscribed.has(name));
+    const unsubscribe = [...this.#subscribed].filter((name) => !this.#wanted.has(name));
+    for (const name of subscribe) this.#subscribed.add(name);
+    for (const name of unsubscribe) this.#subscribed.delete(name);
+    this.#state = asking(this.#state, subscribe);
+    if (subscribe.length + unsubscribe.length > 0) this.#send({ typeUrl: LOAD_ASSIGNMENT_TYPE_URL, subscribe, unsubscribe, initialResourceVersions });
+  }
+
+  #send(request: Partial<DeltaRequest> & { readonly typeUrl: string }): void {
+    if (this.#isEnded) return;
+    // The node says who it is on the first request only (rule 6).
+    const nodeId = this.#isFirstRequest ? this.#options.nodeId : '';
+    this.#isFirstRequest = false;
+    const whole: DeltaRequest = { nodeId, subscribe: [], unsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorMessage: undefined, ...request };
+    this.#call.write(Buffer.from(encodeDeltaRequest(whole, this.#options.version ?? '')));
+  }
+}
+
+/** Names of resources that the one state has and the other has not, or has otherwise. */
+function changedNames(after: ClientState, before: ClientState): string[] {
+  const changed = (fresh: ReadonlyMap<string, unknown>, old: ReadonlyMap<string, unknown>): string[] => (fresh === old ? [] : [...fresh.keys()].filter((name) => fresh.get(name) !== old.get(name)));
+  return [...changed(after.clusters, before.clusters), ...changed(after.loadAssignments, before.loadAssignments)];
+}

@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises';
+
+import type { XdsTypeUrl } from '#contracts/envoy';
+import type { XdsSnapshot } from '#domain/xds-snapshot';
+import type { Logger } from '#platform';
+import type { Clock, Random } from '#ports';
+
+import { ClientApplier } from './client-applier.js';
+import { runClientSession } from './client-session.js';
+
+/** How long to wait before the next try, from the first failure on; each delay is jittered by half. */
+export interface XdsBackoff {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+const DEFAULT_BACKOFF: XdsBackoff = { firstMs: 200, maxMs: 5_000 };
+
+/** How to start a client. */
+export interface XdsClientOptions {
+  /** `host:port` of the server. */
+  readonly target: string;
+  /** The server's CA as PEM, read anew for each connection, and the name in its certificate. Undefined speaks plaintext. */
+  readonly tls: { readonly readCaPem: () => Promise<string>; readonly serverName: string } | undefined;
+  /** Read anew for each connection; sent as `authorization: Bearer`. Undefined sends none. */
+  readonly readToken: (() => Promise<string>) | undefined;
+  readonly nodeId: string;
+  /** CDS alone, or CDS and the EDS that it names. */
+  readonly typeUrls: readonly XdsTypeUrl[];
+  /**
+   * Gets every consistent set: all clusters and, where asked for, every load assignment that they name. Calls never
+   * overlap; states that arrive meanwhile are merged. Fulfilment acknowledges, rejection refuses with the error's message
+   * and tries the newest set again after a delay.
+   */
+  readonly onUpdate: (snapshot: XdsSnapshot) => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly backoff?: XdsBackoff;
+  /** The program's version, for the server's logs. */
+  readonly version?: string;
+}
+
+/** What a client is up to. */
+export interface XdsClientStatus {
+  /** Whether a server has answered on the present stream. */
+  readonly isConnected: boolean;
+  /** Whether a set was ever applied. Stays true when the server is lost: the last set stays in force. */
+  readonly hasSynced: boolean;
+  /** Why the last set could not be applied; undefined where it was. */
+  readonly lastRejection: string | undefined;
+  /** Since when there is no connection, in epoch ms; undefined while there is one. */
+  readonly disconnectedSinceMs: number | undefined;
+}
+
+/** A running xDS client. */
+export interface XdsClient {
+  status(): XdsClientStatus;
+  /** Ends the stream and waits for a running `onUpdate`. */
+  close(): Promise<void>;
+}
+
+/** Starts a client that follows a server for ever: it reconnects with capped backoff and resumes with what it has. */
+export function startXdsClient(options: XdsClientOptions): XdsClient {
+  const stopped = new AbortController();
+  const delays = options.backoff ?? DEFAULT_BACKOFF;
+  const delayMs = (failures: number): number => Math.min(delays.maxMs, delays.firstMs * 2 ** Math.min(failures, 16)) * (0.5 + options.random.next() / 2);
+  const applier = new ClientApplier({ onUpdate: options.onUpdate, clock: options.clock, signal: stopped.signal, delayMs });
+  const connection: Connection = { isConnected: false, disconnectedSinceMs: options.clock.nowMs() };
+  const running = follow({ options, applier, connection, stopped: stopped.signal, delayMs });
+  return {
+    status: () => ({ isConnected: connection.isConnected, disconnectedSinceMs: connection.disconnectedSinceMs, hasSynced: applier.hasApplied, lastRejection: applier.lastRejection }),
+    close: async () => {
+      stopped.abort();
+      await running;
+      await applier.settled();
+    },
+  };
+}
+
+/** A `readToken` or `readCaPem` that reads a file each time: kubelets rotate both. */
+export const readTextFile = (file: string): (() => Promise<string>) => async () => (await readFile(file, 'utf8')).trim();
+
+interface Connection {
+  isConnected: boolean;
+  disconnectedSinceMs: number | undefined;
+}
+
+interface Following {
+  readonly options: XdsClientOptions;
+  readonly applier: ClientApplier;
+  readonly connection: Connection;
+  readonly stopped: AbortSignal;
+  readonly delayMs: (failures: number) => number;
+}
+
+async function follow({ options, applier, connection, stopped, delayMs }: Following): Promise<void> {
+  for (let failures = 0; !stopped.aborted; failures += 1) {
+    const onConnected = (): void => {
+      failures = 0;
+      connection.isConnected = true;
+      connection.disconnectedSinceMs = undefined;
+      options.logger.info({ target: options.target }, 'following the xds server');
+    };
+    const reason = await runClientSession({ ...options, applier, stopped, onConnected });
+    connection.isConnected = false;
+    connection.disconnectedSinceMs ??= options.clock.nowMs();
+    if (stopped.aborted) return;
+    options.logger.warn({ target: options.target, reason, failures }, 'lost the xds server; what it last said stays in force');
+    await options.clock.sleep(delayMs(failures), stopped);
+  }
+}

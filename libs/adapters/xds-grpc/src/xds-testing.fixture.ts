@@ -1,0 +1,101 @@
+import { Client, credentials, Metadata, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
+import { Registry } from 'prom-client';
+
+import { CLUSTER_TYPE_URL, decodeDeltaResponse, decodeResource, DELTA_ADS_PATH, encodeDeltaRequest, LOAD_ASSIGNMENT_TYPE_URL, type DeltaRequest, type XdsTypeUrl } from '#contracts/envoy';
+import type { XdsSnapshot } from '#domain/xds-snapshot';
+import { createLogger, SystemClock } from '#platform';
+
+import { startXdsServer, type XdsServer, type XdsServerOptions } from './xds-server.js';
+
+export const CDS = CLUSTER_TYPE_URL;
+export const EDS = LOAD_ASSIGNMENT_TYPE_URL;
+
+/** A response in short: what a test compares. */
+export interface ShortResponse {
+  readonly type: 'CDS' | 'EDS';
+  readonly nonce: string;
+  /** `name@version` of each resource. */
+  readonly resources: readonly string[];
+  readonly removed: readonly string[];
+  readonly doesMoreFollow: boolean;
+}
+
+/** A client that says exactly what a test tells it to. */
+export class RawClient {
+  readonly #client: Client;
+  readonly #call: ClientDuplexStream<Buffer, Buffer>;
+  readonly #responses: ShortResponse[] = [];
+  readonly #waiting: ((response: ShortResponse) => void)[] = [];
+  /** Resolves when the stream ends. */
+  readonly ended: Promise<{ readonly code: number; readonly details: string }>;
+
+  constructor(port: number, authorization?: string) {
+    const metadata = new Metadata();
+    if (authorization !== undefined) metadata.set('authorization', authorization);
+    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+    this.#call = this.#client.makeBidiStreamRequest(DELTA_ADS_PATH, (bytes: Buffer) => bytes, (bytes: Buffer) => bytes, metadata);
+    this.#call.on('data', (bytes: Buffer) => this.#take(bytes));
+    this.ended = new Promise((resolve) => {
+      this.#call.on('error', (error: ServiceError) => resolve({ code: error.code, details: error.details }));
+      this.#call.on('end', () => resolve({ code: 0, details: '' }));
+    });
+  }
+
+  send(typeUrl: string, request: Partial<DeltaRequest> = {}): void {
+    this.#call.write(Buffer.from(encodeDeltaRequest({ typeUrl, nodeId: '', subscribe: [], unsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorMessage: undefined, ...request }, '')));
+  }
+
+  sendBytes(bytes: Uint8Array): void {
+    this.#call.write(Buffer.from(bytes));
+  }
+
+  /** The next response, now or when it comes. */
+  async next(): Promise<ShortResponse> {
+    const response = this.#responses.shift();
+    return response ?? new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Sends a subscription whose answer proves that nothing else was sent before it, and returns what came until then. */
+  async drained(typeUrl: XdsTypeUrl): Promise<ShortResponse[]> {
+    this.send(typeUrl, { subscribe: ['fence'] });
+    const seen: ShortResponse[] = [];
+    for (let response = await this.next(); !response.removed.includes('fence'); response = await this.next()) seen.push(response);
+    return seen;
+  }
+
+  close(): void {
+    this.#call.cancel();
+    this.#client.close();
+  }
+
+  #take(bytes: Buffer): void {
+    const { typeUrl, nonce, resources, removed, systemVersion } = decodeDeltaResponse(bytes);
+    const short = resources.map(decodeResource).map(({ name, version }) => `${name}@${version}`);
+    const response: ShortResponse = { type: typeUrl === CDS ? 'CDS' : 'EDS', nonce, resources: short, removed, doesMoreFollow: systemVersion.endsWith('+') };
+    const waiter = this.#waiting.shift();
+    if (waiter === undefined) this.#responses.push(response);
+    else waiter(response);
+  }
+}
+
+/** A snapshot from `name@version` texts: one EDS cluster each, whose load assignment may have another version. */
+export function snapshotOfNames(clusters: readonly string[], assignments: readonly string[] = clusters): XdsSnapshot {
+  const split = (text: string): { name: string; version: string } => ({ name: text.split('@')[0] ?? '', version: text.split('@')[1] ?? '' });
+  return {
+    clusters: clusters.map(split).map((resource) => ({ ...resource, edsServiceName: resource.name, metadata: { protocol: 'TCP', frontends: [] } })),
+    loadAssignments: assignments.map(split).map((resource) => ({ ...resource, localities: [] })),
+  };
+}
+
+/** A server on loopback that lets everybody in. */
+export const startTestServer = async (options: Partial<XdsServerOptions> = {}): Promise<XdsServer> =>
+  startXdsServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    authenticate: async () => ({ ok: true, identity: 'test' }),
+    clock: new SystemClock(),
+    logger: createLogger({ app: 'test', level: 'silent' }),
+    registry: new Registry(),
+    ...options,
+  });
