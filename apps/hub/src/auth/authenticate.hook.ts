@@ -1,0 +1,52 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import { isFleetError } from '#domain/fleet';
+
+import type { AccessTokens, Principal } from './access-tokens.js';
+import type { FailureLimit } from './failure-limit.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set before any GraphQL is looked at. */
+    principal: Principal | undefined;
+  }
+}
+
+/** Path of the API. */
+export const GRAPHQL_PATH = '/graphql';
+
+/** Routes that anybody may call: health, metrics, and the query editor's own files where it is served at all. */
+const PUBLIC_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/graphiql', '/graphiql/main.js', '/graphiql/sw.js', '/graphiql/config.js']);
+
+/** Makes every call but those of the public routes prove who it is, before its body is read. */
+export function guardRoutes(app: FastifyInstance, { tokens, failures }: { readonly tokens: AccessTokens; readonly failures: FailureLimit }): void {
+  app.decorateRequest('principal', undefined);
+  app.addHook('onRequest', async (request, reply) => {
+    // The route that was matched, not the URL's text: a router knows more spellings of a path than a comparison does.
+    const route = request.routeOptions.url;
+    if (route === undefined || PUBLIC_ROUTES.has(route)) return;
+    const waitMs = failures.waitMs(request.ip);
+    if (waitMs > 0) {
+      reply.header('retry-after', Math.ceil(waitMs / 1_000));
+      return refuse(reply, 429, 'AUTH_TOO_MANY_FAILURES', 'Too many calls with a wrong token came from this address; wait, then send the right one.');
+    }
+    return authenticate(request, reply, { tokens, failures });
+  });
+}
+
+async function authenticate(request: FastifyRequest, reply: FastifyReply, { tokens, failures }: { readonly tokens: AccessTokens; readonly failures: FailureLimit }): Promise<FastifyReply | undefined> {
+  try {
+    request.principal = tokens.authenticate(request.headers.authorization);
+    return undefined;
+  } catch (error) {
+    if (!isFleetError(error)) throw error;
+    // A call without any token is a mistake and no attempt.
+    if (error.code === 'AUTH_INVALID') failures.record(request.ip);
+    return refuse(reply, 401, error.code, error.message);
+  }
+}
+
+async function refuse(reply: FastifyReply, status: number, code: string, message: string): Promise<FastifyReply> {
+  if (status === 401) reply.header('www-authenticate', 'Bearer realm="spillway"');
+  return reply.code(status).send({ data: null, errors: [{ message, extensions: { code } }] });
+}

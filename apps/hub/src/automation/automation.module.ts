@@ -1,0 +1,9 @@
+import { Module } from '@nestjs/common';
+
+import { FleetModule } from '../fleet/fleet.module.js';
+import { AutomationResolver } from './automation.resolver.js';
+import { AutomationService } from './automation.service.js';
+
+/** Freezing and resuming automation. */
+@Module({ imports: [FleetModule], providers: [AutomationResolver, AutomationService] })
+export class AutomationModule {}
