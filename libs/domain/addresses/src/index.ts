@@ -1,2 +1,4 @@
 export * from './address-claim.js';
 export * from './address-plan.js';
+export * from './ip-text.js';
+export * from './plan-addresses.js';

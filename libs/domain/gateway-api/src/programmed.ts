@@ -25,29 +25,43 @@ export interface ProgrammedConditions {
  * join later revoke nothing; while some lag, an earlier True stays with its old observedGeneration beside
  * PartiallyProgrammed; where no node has a fresh word for {@link EVIDENCE_TTL_MS}, False.
  */
-export function programmedConditions({ evidence, present, generation, nowMs }: ProgrammedInput): ProgrammedConditions {
-  const draft = (status: 'True' | 'False', message: string): ConditionDraft => ({
-    type: 'Programmed',
-    status,
-    reason: status === 'True' ? 'Programmed' : 'Pending',
-    message,
-    observedGeneration: generation,
-  });
-  if (evidence === undefined) return { programmed: draft('False', 'Nothing has been served to nodes yet.'), partiallyProgrammed: undefined };
-  const wasProgrammed = present?.status === 'True';
+export function programmedConditions(input: ProgrammedInput): ProgrammedConditions {
+  const { evidence, generation } = input;
+  if (evidence === undefined) return { programmed: draft('False', 'Nothing has been served to nodes yet.', generation), partiallyProgrammed: undefined };
+  return judgeEvidence(evidence, input);
+}
+
+function judgeEvidence(evidence: ProgrammedEvidence, { present, generation, nowMs }: ProgrammedInput): ProgrammedConditions {
+  const before = present?.status === 'True' ? present : undefined;
   const ageMs = nowMs - evidence.wantedSinceMs;
-  const required = requiredNodes(evidence, wasProgrammed);
+  const required = requiredNodes(evidence, before !== undefined);
   const lagging = required.filter(({ hasAcknowledged }) => !hasAcknowledged);
-  const witnesses = evidence.nodes.filter(({ hasAcknowledged, lastSeenAtMs }) => hasAcknowledged && nowMs - lastSeenAtMs <= EVIDENCE_TTL_MS);
-  if (witnesses.length > 0 && lagging.length === 0) {
-    return { programmed: draft('True', 'Every Ready node that runs the node agent has acknowledged.'), partiallyProgrammed: undefined };
+  if (!hasWitness(evidence, nowMs)) {
+    const kept = before !== undefined && ageMs <= EVIDENCE_TTL_MS ? keep(before) : undefined;
+    return { programmed: kept ?? draft('False', silenceText(evidence), generation), partiallyProgrammed: undefined };
   }
-  const kept = wasProgrammed && (witnesses.length > 0 || ageMs <= EVIDENCE_TTL_MS) ? keep(present) : undefined;
-  if (witnesses.length === 0) return { programmed: kept ?? draft('False', silenceText(evidence)), partiallyProgrammed: undefined };
+  if (lagging.length === 0) {
+    return { programmed: draft('True', 'Every Ready node that runs the node agent has acknowledged.', generation), partiallyProgrammed: undefined };
+  }
   const waiting = lagText(required, lagging);
   const isWorthTelling = ageMs > LAG_GRACE_MS || lagging.some(({ refusal }) => refusal !== undefined);
-  return { programmed: kept ?? draft('False', waiting), partiallyProgrammed: isWorthTelling ? partial(waiting, generation) : undefined };
+  return {
+    programmed: before === undefined ? draft('False', waiting, generation) : keep(before),
+    partiallyProgrammed: isWorthTelling ? partial(waiting, generation) : undefined,
+  };
 }
+
+/** Whether any node has acknowledged and was heard of lately. */
+const hasWitness = ({ nodes }: ProgrammedEvidence, nowMs: number): boolean =>
+  nodes.some(({ hasAcknowledged, lastSeenAtMs }) => hasAcknowledged && nowMs - lastSeenAtMs <= EVIDENCE_TTL_MS);
+
+const draft = (status: 'True' | 'False', message: string, observedGeneration: number): ConditionDraft => ({
+  type: 'Programmed',
+  status,
+  reason: status === 'True' ? 'Programmed' : 'Pending',
+  message,
+  observedGeneration,
+});
 
 const partial = (message: string, observedGeneration: number): ConditionDraft => ({
   type: 'PartiallyProgrammed',
