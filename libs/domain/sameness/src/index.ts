@@ -2,3 +2,4 @@ export { judgeSameness, type Judgement } from './judge-sameness.js';
 export { planBackend, planFleet } from './plan-fleet.js';
 export { labelProblems, policyProblems } from './policy-problems.js';
 export { countReady, readyCapacities, readyCapacity } from './ready-capacities.js';
+export { splitShares, type Weighed } from './split-shares.js';

@@ -1,0 +1,92 @@
+import { byKey, type Endpoint } from '#domain/fleet';
+import { isEmptySelector, selectorTarget, servicePort, type CompositePort, type EndpointSelectorObject, type LocalPart, type ServiceObject } from '#domain/gateway-api';
+
+import type { EndpointSliceObject, LocalObjects, NodeObject, PodObject, SliceEndpoint } from './local-objects.js';
+import { podFinder, type PodFinder } from './pod-index.js';
+
+/** Finds who answers for a local part in this cluster, on each of the given ports. */
+export type LocalEndpointFinder = (part: LocalPart, ports: readonly CompositePort[]) => readonly Endpoint[];
+
+/** Indexes the objects once; each look-up then costs what it finds. Endpoints are IPv4, sorted by address, each address once. */
+export function localEndpointFinder(objects: LocalObjects): LocalEndpointFinder {
+  const findPods = podFinder(objects.pods);
+  const nodes = new Map(objects.nodes.map((node) => [node.name, node]));
+  const slices = slicesByService(objects.endpointSlices);
+  return (part, ports) =>
+    part.kind === 'selector'
+      ? selectorEndpoints(part.selector, ports, findPods, nodes)
+      : serviceEndpoints(part.service, ports, slices.get(`${part.service.namespace}/${part.service.name}`) ?? []);
+}
+
+function selectorEndpoints(selector: EndpointSelectorObject, ports: readonly CompositePort[], findPods: PodFinder, nodes: ReadonlyMap<string, NodeObject>): readonly Endpoint[] {
+  // R28: an empty selector selects nothing, never everything.
+  if (isEmptySelector(selector.selector)) return [];
+  const targets = ports.map(({ targetPort, protocol }) => ({ target: selectorTarget(selector, targetPort, protocol), protocol }));
+  const endpoints = findPods(selector.meta.namespace, selector.selector).flatMap((pod): readonly Endpoint[] => {
+    const address = pod.addresses.find(isIpv4);
+    if (address === undefined) return [];
+    return [
+      {
+        address,
+        targetPorts: targets.map(({ target, protocol }) => podPort(pod, target, protocol)),
+        // As the endpointslice controller says it: a pod on its way out is never ready, and serves while its probe passes.
+        ready: pod.isReady && !pod.isDeleting,
+        serving: pod.isReady,
+        terminating: pod.isDeleting,
+        zone: nodes.get(pod.node)?.zone ?? '',
+        node: pod.node,
+      },
+    ];
+  });
+  return distinct(endpoints);
+}
+
+function podPort({ namedPorts }: PodObject, target: number | string | undefined, protocol: string): number {
+  if (typeof target === 'number') return target;
+  return namedPorts.find((port) => port.name === target && port.protocol === protocol)?.port ?? 0;
+}
+
+function slicesByService(slices: readonly EndpointSliceObject[]): ReadonlyMap<string, readonly EndpointSliceObject[]> {
+  const byService = new Map<string, EndpointSliceObject[]>();
+  const usable = slices.filter(({ addressType, serviceName }) => addressType === 'IPv4' && serviceName !== '');
+  for (const slice of [...usable].sort(byKey(({ namespace, name }) => `${namespace}/${name}`))) {
+    const key = `${slice.namespace}/${slice.serviceName}`;
+    byService.set(key, [...(byService.get(key) ?? []), slice]);
+  }
+  return byService;
+}
+
+// R15: a Service leads to its endpoints, never to its ClusterIP.
+function serviceEndpoints(service: ServiceObject, ports: readonly CompositePort[], slices: readonly EndpointSliceObject[]): readonly Endpoint[] {
+  const wanted = ports.map(({ targetPort, protocol }) => ({ name: servicePort(service, targetPort, protocol)?.name, protocol }));
+  return distinct(
+    slices.flatMap((slice) => {
+      const targetPorts = wanted.map(({ name, protocol }) => slice.ports.find((port) => port.name === name && port.protocol === protocol)?.port ?? 0);
+      return slice.endpoints.flatMap((endpoint) => endpointOf(endpoint, targetPorts) ?? []);
+    }),
+  );
+}
+
+function endpointOf({ addresses, ready, serving, terminating, node, zone }: SliceEndpoint, targetPorts: readonly number[]): Endpoint | undefined {
+  // discovery.k8s.io/v1: the addresses of one endpoint are interchangeable; consumers may use the first alone.
+  const address = addresses.find(isIpv4);
+  // R20: an endpoint on its way out is never ready, whatever publishNotReadyAddresses makes its slice say.
+  return address === undefined ? undefined : { address, targetPorts, ready: ready && !terminating, serving, terminating, zone, node };
+}
+
+/** One endpoint for each address: while an endpoint moves from slice to slice it is in both, and the word that it is ready counts. */
+function distinct(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const byAddress = new Map<string, Endpoint>();
+  for (const endpoint of endpoints) {
+    const before = byAddress.get(endpoint.address);
+    byAddress.set(endpoint.address, before === undefined ? endpoint : merge(before, endpoint));
+  }
+  return [...byAddress.values()].sort(byKey(({ address }) => address));
+}
+
+function merge(one: Endpoint, other: Endpoint): Endpoint {
+  const better = other.ready && !one.ready ? other : one;
+  return { ...better, targetPorts: one.targetPorts.map((port, at) => (port === 0 ? (other.targetPorts[at] ?? 0) : port)) };
+}
+
+const isIpv4 = (address: string): boolean => !address.includes(':');
