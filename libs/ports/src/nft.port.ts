@@ -19,6 +19,8 @@ export abstract class Nft {
   abstract isIntact(): Promise<boolean>;
   /** Calls back when somebody changes or flushes our table from outside. Returns the unsubscribe function. */
   abstract onForeignChange(listener: () => void): () => void;
+  /** Connections that the table refused since it was made; starts again at 0 when the table is replaced. */
+  abstract rejectedConnections(): Promise<number>;
   /** Removes our table. For orderly leave only: a restart keeps the rules. */
   abstract remove(): Promise<void>;
   /** Closes sockets, keeps the rules. */

@@ -7,3 +7,4 @@ export * from './fleet-store/fake-fleet-store.js';
 export * from './fake-kube/index.js';
 export * from './fake-hub-link.js';
 export * from './until.js';
+export * from './fake-nft/index.js';

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { RoutingPlan } from '#domain/routing-plan';
+import { goldenCases, goldenText, orphanGoldens, routingPlanArbitrary, testdata, testSeed } from '#testing';
+
+import { buildNftRuleset } from './build-nft-ruleset.js';
+import { nftRulesetProblems } from './ruleset-problems.js';
+
+const folder = testdata(import.meta.dirname);
+
+describe('buildNftRuleset', () => {
+  it.each(goldenCases(folder))('renders the table of %s', (name) => {
+    const plan = JSON.parse(readFileSync(join(folder, `${name}.in.json`), 'utf8')) as RoutingPlan;
+    const { text } = buildNftRuleset(plan);
+    expect(text).toBe(goldenText(join(folder, `${name}.out.nft`), text));
+  });
+
+  it('has no golden without a plan', () => {
+    expect(orphanGoldens(folder)).toEqual([]);
+  });
+
+  it('lists what nodes do not carry, and carries the rest', () => {
+    const plan = JSON.parse(readFileSync(join(folder, 'nothing-answers.in.json'), 'utf8')) as RoutingPlan;
+    const { unsupported } = buildNftRuleset(plan);
+    expect(unsupported.map(({ path, code }) => `${path} ${code}`)).toEqual(['ai/empty/none NFT_ADDRESS_UNSUPPORTED', 'ai/empty/udp NFT_LISTENER_UNSUPPORTED']);
+  });
+
+  it('gives an address and port to the first of two frontends that name it, and says so', () => {
+    const listener = { name: 'http', port: 80, protocol: 'TCP' as const, uses: [], rejectWeight: 1 };
+    const frontend = (name: string) => ({ kind: 'gateway' as const, namespace: 'ai', name, addresses: ['172.30.0.5'], dnsNames: [], listeners: [listener] });
+    const ruleset = buildNftRuleset({ frontends: [frontend('a'), frontend('b')], backends: [] });
+    expect(ruleset.unsupported).toEqual([{ path: 'ai/b/http', code: 'NFT_ADDRESS_TAKEN', message: '172.30.0.5 port 80 of ai/b/http already belongs to ai/a/http; give it another address' }]);
+    expect(ruleset.sets.flatMap((set) => (set.kind === 'verdicts' ? set.elements.map(({ chain }) => chain) : []))).toEqual([expect.stringMatching(/-ai\/a\/http$/)]);
+  });
+
+  it('keeps names within nft words and the kernel limit, whatever a plan is called', () => {
+    const nasty = 'x'.repeat(253);
+    const listener = { name: `${nasty}; flush ruleset }`, port: 80, protocol: 'TCP' as const, uses: [], rejectWeight: 1 };
+    const { chains } = buildNftRuleset({ frontends: [{ kind: 'gateway', namespace: 'a"b\n', name: nasty, addresses: ['172.30.0.5'], dnsNames: [], listeners: [listener] }], backends: [] });
+    for (const { name } of chains) expect(name).toMatch(/^[a-z][a-zA-Z0-9/_.-]{0,180}$/);
+  });
+
+  const seed = testSeed();
+  it(`tiles every share map and names nothing that is not there (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(routingPlanArbitrary, (plan) => {
+        expect(nftRulesetProblems(buildNftRuleset(plan))).toEqual([]);
+      }),
+      { seed },
+    );
+  });
+
+  it(`leads to no endpoint of a provider without share, and to no endpoint that is not ready while one is (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(routingPlanArbitrary, (plan) => {
+        const reached = new Set(buildNftRuleset(plan).sets.flatMap((set) => (set.kind === 'shares' ? set.elements.map(({ address, port }) => `${address} ${port}`) : [])));
+        const allowed = new Set(
+          plan.backends.flatMap(({ providers }) =>
+            providers
+              .filter(({ shareBp }) => shareBp > 0)
+              .flatMap(({ endpoints }) => endpoints.filter(({ state }) => state === 'ready' || (state === 'serving-terminating' && endpoints.every((other) => other.state !== 'ready')))),
+          ).map(({ address, port }) => `${address} ${port}`),
+        );
+        expect([...reached].filter((endpoint) => !allowed.has(endpoint))).toEqual([]);
+      }),
+      { seed },
+    );
+  });
+
+  it(`writes equal plans as equal texts (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(routingPlanArbitrary, (plan) => {
+        expect(buildNftRuleset(structuredClone(plan)).text).toBe(buildNftRuleset(plan).text);
+      }),
+      { seed, numRuns: 50 },
+    );
+  });
+});
