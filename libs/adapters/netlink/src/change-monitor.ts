@@ -1,0 +1,86 @@
+import { TABLE_NAME } from '#domain/nft-ruleset';
+
+import { AF_INET, NFNL, NFT_MSG, TABLE_ATTR } from './constants.js';
+import { kernelError } from './errno.js';
+import type { Libc } from './libc.js';
+import { NetlinkSocket } from './netlink-socket.js';
+import { attributesOf, familyOf, nftType, textOf, type Message } from './parse-messages.js';
+
+const POLLIN = 1;
+const POLL_ENTRY_LENGTH = 8;
+const WAIT_FOR_EVER = -1;
+const EVENTFD_CLOEXEC = 0o2_000_000;
+const ONE = Buffer.from(new BigUint64Array([1n]).buffer);
+
+/**
+ * Tells of changes that somebody else makes to our table. Waits in a thread of the pool for the kernel's notifications,
+ * so an idle node does nothing at all. Notifications of our own changes carry our own socket's port.
+ */
+export class ChangeMonitor {
+  readonly #libc: Libc;
+  readonly #socket: NetlinkSocket;
+  readonly #ownPort: number;
+  readonly #onForeignChange: () => void;
+  readonly #wakeFd: number;
+  #isClosed = false;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(libc: Libc, options: { readonly networkNamespace: string | undefined; readonly ownPort: number; readonly onForeignChange: () => void }) {
+    this.#libc = libc;
+    this.#ownPort = options.ownPort;
+    this.#onForeignChange = options.onForeignChange;
+    this.#socket = new NetlinkSocket(libc, options.networkNamespace);
+    this.#socket.join(NFNL.GROUP);
+    this.#wakeFd = libc.eventfd(0, EVENTFD_CLOEXEC);
+    if (this.#wakeFd < 0) throw kernelError(libc.errno(), 'making an event to wake the watcher of nftables');
+  }
+
+  /** Begins to wait for notifications. */
+  start(): void {
+    this.#ended = this.#watch();
+  }
+
+  /** Looks at what has arrived without waiting. */
+  check(): void {
+    for (;;) {
+      const received = this.#socket.receive();
+      if (received.kind === 'empty') return;
+      // What was dropped may have been about our table: suspicion costs one read of it, trust could cost traffic.
+      if (received.kind === 'overrun' || received.messages.some((message) => this.#isForeign(message))) this.#onForeignChange();
+    }
+  }
+
+  /** Stops waiting and closes what it opened. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#libc.write(this.#wakeFd, ONE, ONE.length);
+    await this.#ended;
+    this.#socket.close();
+    this.#libc.close(this.#wakeFd);
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#isClosed) {
+      await this.#wait();
+      if (!this.#isClosed) this.check();
+    }
+  }
+
+  async #wait(): Promise<void> {
+    const entries = Buffer.alloc(POLL_ENTRY_LENGTH * 2);
+    [this.#socket.fd, this.#wakeFd].forEach((fd, index) => {
+      entries.writeInt32LE(fd, index * POLL_ENTRY_LENGTH);
+      entries.writeInt16LE(POLLIN, index * POLL_ENTRY_LENGTH + 4);
+    });
+    await new Promise<void>((resolve) => {
+      this.#libc.poll.async(entries, 2, WAIT_FOR_EVER, () => resolve());
+    });
+  }
+
+  #isForeign(message: Message): boolean {
+    const type = nftType(message);
+    if (type === undefined || type === NFT_MSG.NEWGEN || message.port === this.#ownPort || familyOf(message) !== AF_INET) return false;
+    return textOf(attributesOf(message), TABLE_ATTR.NAME) === TABLE_NAME;
+  }
+}

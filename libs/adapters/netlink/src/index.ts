@@ -1,0 +1,1 @@
+export { NetlinkNft, type NetlinkNftOptions } from './netlink-nft.js';

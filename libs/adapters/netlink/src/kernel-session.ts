@@ -1,0 +1,132 @@
+import { FleetError } from '#domain/fleet';
+import type { NftOperation } from '#domain/nft-ruleset';
+
+import { AF_INET, NLM, NLMSG } from './constants.js';
+import { encodeBatch } from './encode-operations.js';
+import { describeOperation } from './describe-operation.js';
+import { ERRNO, kernelError } from './errno.js';
+import { MessageWriter } from './message-writer.js';
+import type { NetlinkSocket } from './netlink-socket.js';
+import { parseAttributes, textOf, type Message } from './parse-messages.js';
+
+// A dump that a concurrent change interrupts starts again; other people's programs change tables at most this often.
+const DUMP_TRIES_MAX = 20;
+// Receiving is cheap but not free: let other work of the process run between so many datagrams.
+const DATAGRAMS_PER_TURN = 8;
+const HEADER_LENGTH = 16;
+const EXT_ACK_MESSAGE = 1;
+
+/** An error that the kernel answered to one message. */
+export interface KernelRefusal {
+  readonly errno: number;
+  readonly operation: NftOperation | undefined;
+  readonly error: FleetError;
+}
+
+/** Requests to nf_tables over one socket, one at a time. */
+export class KernelSession {
+  readonly #socket: NetlinkSocket;
+  #sequence = 1;
+
+  constructor(socket: NetlinkSocket) {
+    this.#socket = socket;
+  }
+
+  /** Runs operations as one transaction. Gives what the kernel refused, or undefined when all of it is in force. */
+  async transact(operations: readonly NftOperation[]): Promise<KernelRefusal | undefined> {
+    this.#drain();
+    const batch = encodeBatch(operations, this.#nextSequence());
+    this.#sequence = batch.lastSequence + 1;
+    const doing = operations.length === 1 ? describeOperation(operations[0]) : `changing the table in ${operations.length} steps`;
+    await this.#socket.send(batch.bytes, doing);
+    const answers = this.#drain();
+    for (const answer of answers) {
+      const errno = errnoOf(answer);
+      if (errno === undefined || errno === 0) continue;
+      const operation = batch.operationOf(answer.sequence);
+      return { errno, operation, error: kernelError(errno, describeOperation(operation), kernelMessageOf(answer)) };
+    }
+    if (answers.some((answer) => errnoOf(answer) === 0 && answer.sequence === batch.lastSequence)) return undefined;
+    throw new FleetError('NFT_BUSY', 'transient', `the kernel did not say whether it is done while ${doing}`);
+  }
+
+  /** Asks for a list. Starts again where a change interrupts it. `none` when what was asked about does not exist. */
+  async dump(type: number, write: (writer: MessageWriter) => void): Promise<readonly Message[] | 'none'> {
+    for (let attempt = 0; attempt < DUMP_TRIES_MAX; attempt += 1) {
+      const result = await this.#dumpOnce(type, write);
+      if (result !== 'interrupted') return result;
+    }
+    throw new FleetError('NFT_BUSY', 'transient', 'nftables changes faster than it can be read; it is tried again');
+  }
+
+  /** Asks for one thing. `none` when it does not exist. */
+  async get(type: number, write: (writer: MessageWriter) => void): Promise<Message | 'none'> {
+    this.#drain();
+    await this.#request(type, NLM.REQUEST, write);
+    const [answer] = this.#drain();
+    if (answer === undefined) throw new FleetError('NFT_BUSY', 'transient', 'the kernel did not answer; it is tried again');
+    const errno = errnoOf(answer);
+    if (errno === undefined) return answer;
+    if (errno === ERRNO.ENOENT) return 'none';
+    throw kernelError(errno, 'reading from nftables');
+  }
+
+  async #dumpOnce(type: number, write: (writer: MessageWriter) => void): Promise<readonly Message[] | 'none' | 'interrupted'> {
+    this.#drain();
+    const sequence = await this.#request(type, NLM.REQUEST | NLM.DUMP, write);
+    const collected: Message[] = [];
+    for (let datagrams = 1; ; datagrams += 1) {
+      const received = this.#socket.receive();
+      if (received.kind !== 'messages') throw new FleetError('NFT_BUSY', 'transient', 'the kernel broke off a list; it is tried again');
+      const messages = received.messages.filter((message) => message.sequence === sequence);
+      const end = endOfDump(messages);
+      if (end === 'interrupted' || end === 'none') return end;
+      collected.push(...messages.filter((message) => message.type !== NLMSG.DONE));
+      if (end === 'done') return collected;
+      if (datagrams % DATAGRAMS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async #request(type: number, flags: number, write: (writer: MessageWriter) => void): Promise<number> {
+    const writer = new MessageWriter();
+    const sequence = this.#nextSequence();
+    const message = writer.begin({ type, flags, family: AF_INET, sequence });
+    write(writer);
+    writer.end(message);
+    await this.#socket.send(writer.bytes(), 'reading from nftables');
+    return sequence;
+  }
+
+  // The kernel answers while it is being asked, so everything there will be is there.
+  #drain(): readonly Message[] {
+    const all: Message[] = [];
+    for (;;) {
+      const received = this.#socket.receive();
+      if (received.kind === 'empty') return all;
+      if (received.kind === 'messages') all.push(...received.messages);
+    }
+  }
+
+  #nextSequence(): number {
+    this.#sequence = (this.#sequence + 1) % 0x7000_0000;
+    return this.#sequence;
+  }
+}
+
+function endOfDump(messages: readonly Message[]): 'done' | 'none' | 'interrupted' | undefined {
+  for (const message of messages) {
+    if ((message.flags & NLM.DUMP_INTERRUPTED) !== 0) return 'interrupted';
+    const errno = errnoOf(message);
+    if (errno === ERRNO.ENOENT) return 'none';
+    if (errno === ERRNO.EINTR || errno === ERRNO.EAGAIN) return 'interrupted';
+    if (errno !== undefined && errno !== 0) throw kernelError(errno, 'listing from nftables');
+    if (message.type === NLMSG.DONE) return 'done';
+  }
+  return undefined;
+}
+
+// An acknowledgement is an error message with error 0.
+const errnoOf = (message: Message): number | undefined => (message.type === NLMSG.ERROR ? -message.payload.readInt32LE(0) : undefined);
+
+// Behind the error come the header of the refused message and, if the kernel has more to say, attributes.
+const kernelMessageOf = (message: Message): string => textOf(parseAttributes(message.payload.subarray(4 + HEADER_LENGTH)), EXT_ACK_MESSAGE);
