@@ -10,6 +10,7 @@ import {
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  type OperationDefinitionNode,
   type SelectionSetNode,
   type ValidationContext,
   type ValidationRule,
@@ -35,9 +36,9 @@ export const limitQueries =
   (variables: Readonly<Record<string, unknown>> | undefined): ValidationRule =>
   (context) => ({
     Document(document: DocumentNode): void {
-      const measure = new Measure(context, variables ?? {});
       for (const definition of document.definitions) {
         if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+        const measure = new Measure(context, { ...defaultsOf(definition), ...variables });
         const root = context.getSchema().getRootType(definition.operation);
         if (root === undefined || root === null) continue;
         const { depth, cost } = measure.ofSelections(definition.selectionSet, root);
@@ -46,6 +47,10 @@ export const limitQueries =
       }
     },
   });
+
+// Page sizes that the operation itself gives its variables.
+const defaultsOf = ({ variableDefinitions = [] }: OperationDefinitionNode): Record<string, unknown> =>
+  Object.fromEntries(variableDefinitions.flatMap(({ variable, defaultValue }) => (defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)]] : [])));
 
 function report(context: ValidationContext, code: string, message: string): void {
   context.reportError(new GraphQLError(message, { extensions: { code } }));
