@@ -1,5 +1,6 @@
 export { buildNftRuleset } from './build-nft-ruleset.js';
 export { diffNftRuleset, type NftOperation } from './diff-nft-ruleset.js';
+export { listedTableProblems } from './listed-table-problems.js';
 export { FRONTENDS_MAP, HAIRPINS_SET, REJECTED_COUNTER, VIPS_SET } from './names.js';
 export * from './nft-ruleset.js';
 export { renderNftOperations } from './render-nft-operations.js';

@@ -15,14 +15,24 @@ export class FakeNft extends Nft {
   /** What the table's counter of refused connections says. */
   rejected = 0;
   isClosed = false;
-  #content: TableContent | undefined;
+  readonly #kernel: Kernel;
   #known: NftRuleset | undefined;
   #applied: NftRuleset | undefined;
   readonly #listeners = new Set<() => void>();
 
+  constructor(kernel: Kernel = { content: undefined }) {
+    super();
+    this.#kernel = kernel;
+  }
+
+  /** Another adapter on the same kernel, as after a restart. */
+  reopen(): FakeNft {
+    return new FakeNft(this.#kernel);
+  }
+
   /** The table in the kernel as text; empty where there is none. */
   get table(): string {
-    return this.#content === undefined ? '' : textOf(this.#content);
+    return this.#kernel.content === undefined ? '' : textOf(this.#kernel.content);
   }
 
   override async apply(ruleset: NftRuleset): Promise<NftApplied> {
@@ -30,9 +40,9 @@ export class FakeNft extends Nft {
     const failure = this.failNext;
     this.failNext = undefined;
     if (failure !== undefined) throw failure;
-    const operations = diffNftRuleset(this.#known, ruleset);
+    const operations = diffNftRuleset(this.#known ?? this.#adopt(), ruleset);
     try {
-      this.#content = runOperations(this.#content, operations);
+      this.#kernel.content = runOperations(this.#kernel.content, operations);
     } catch (cause) {
       this.#known = undefined;
       throw new FleetError('NFT_REJECTED', 'bug', cause instanceof Error ? cause.message : 'refused', { cause });
@@ -59,7 +69,7 @@ export class FakeNft extends Nft {
 
   override async remove(): Promise<void> {
     await Promise.resolve();
-    this.#content = undefined;
+    this.#kernel.content = undefined;
     this.#known = undefined;
     this.#applied = undefined;
   }
@@ -69,6 +79,11 @@ export class FakeNft extends Nft {
     this.isClosed = true;
   }
 
+  #adopt(): NftRuleset | undefined {
+    const { content } = this.#kernel;
+    return content === undefined ? undefined : { family: 'ip', table: 'spillway', unsupported: [], text: '', ...content };
+  }
+
   /** Somebody runs `nft flush ruleset`. */
   flushRuleset(): void {
     this.changeFromOutside(undefined);
@@ -76,10 +91,15 @@ export class FakeNft extends Nft {
 
   /** Somebody else puts this content in place of ours. */
   changeFromOutside(content: TableContent | undefined): void {
-    this.#content = content;
+    this.#kernel.content = content;
     this.#known = undefined;
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** What outlives the process that wrote it. */
+interface Kernel {
+  content: TableContent | undefined;
 }
 
 const textOf = (content: TableContent): string => renderNftRuleset({ family: 'ip', table: 'spillway', unsupported: [], ...content });

@@ -1,0 +1,1 @@
+export { NftProgram, type NftProgramOptions } from './nft-program.js';
