@@ -31,6 +31,7 @@ function member(overrides: { kube?: FakeKube; clock?: FakeClock; link?: FakeHubL
     kube, link, clock, random, logger, imports,
     current: () => (state.backends === undefined ? undefined : { backends: state.backends, applied: undefined }),
     voice: () => state.voice,
+    onIdentity: () => undefined,
     options: { namespace: NAMESPACE, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity', reportIntervalMs: 5_000, syncWaitMs: 25_000, incompleteRetryMs: 2_000 },
   });
   const say = (backends: readonly MemberBackend[]): void => {

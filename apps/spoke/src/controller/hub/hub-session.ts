@@ -22,6 +22,8 @@ export interface HubSessionParts {
   readonly imports: ImportKeeper;
   readonly current: () => Reportable | undefined;
   readonly voice: () => ReportVoice;
+  /** The identity became known, or another. */
+  readonly onIdentity: () => void;
   readonly options: HubSessionOptions;
 }
 
@@ -78,6 +80,11 @@ export class HubSession {
     await Promise.all(this.#tasks);
   }
 
+  /** Whether it is known what identity this cluster has, if any. */
+  get identityKnown(): boolean {
+    return this.#identitySecret.synced;
+  }
+
   /** The identity that calls are made under. */
   get identity(): SpokeIdentity | undefined {
     return this.#identity?.bound;
@@ -105,6 +112,7 @@ export class HubSession {
     const before = this.#identity?.bound;
     this.#identity = object === undefined ? undefined : parseIdentity(object);
     this.#wakes.enrol.ring();
+    this.parts.onIdentity();
     if (linkKey(before) !== linkKey(this.#identity?.bound)) this.#wakes.link.ring();
   }
 

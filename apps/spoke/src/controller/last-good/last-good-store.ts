@@ -54,12 +54,6 @@ export class LastGoodStore {
     for (const name of before?.chunks ?? []) await this.kube.remove(KUBE_KINDS.configMap, { namespace: this.namespace, name });
   }
 
-  /** Removes what was saved. */
-  async clear(): Promise<void> {
-    const index = await this.#readIndex().catch(ignoreCorrupt);
-    for (const name of [this.#name(0), ...(index?.chunks ?? [])]) await this.kube.remove(KUBE_KINDS.configMap, { namespace: this.namespace, name });
-  }
-
   #name(n: number): string {
     return `${this.prefix}${n}`;
   }

@@ -11,7 +11,7 @@ describe('token reviewer', () => {
   it('says which ServiceAccount calls, and from which node', async () => {
     const kube = new FakeKube();
     kube.tokens.set('good', owner('system:serviceaccount:spillway-system:spillway-spoke-node'));
-    expect(await new TokenReviewer(kube, new FakeClock(), options).review('good')).toEqual({ serviceAccount: 'spillway-spoke-node', nodeName: 'node-1' });
+    expect(await new TokenReviewer(kube, new FakeClock(), options).review('good')).toEqual({ serviceAccount: 'spillway-spoke-node', nodeName: 'node-1', podName: undefined });
   });
   it.each([
     { name: 'an unknown token', token: 'nobody' },

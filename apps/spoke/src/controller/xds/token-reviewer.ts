@@ -11,6 +11,8 @@ export interface ReviewedCaller {
   readonly serviceAccount: string;
   /** Node that the token's pod is bound to, where the API server says so. */
   readonly nodeName: string | undefined;
+  /** Name of that pod, likewise. */
+  readonly podName: string | undefined;
 }
 
 /** Who may call, and how long an answer is believed. */
@@ -26,6 +28,7 @@ export interface TokenReviewerOptions {
 type Verdict = { readonly untilMs: number } & ({ readonly caller: ReviewedCaller } | { readonly refusal: string });
 
 const NODE_NAME_EXTRA = 'authentication.kubernetes.io/node-name';
+const POD_NAME_EXTRA = 'authentication.kubernetes.io/pod-name';
 
 /** Asks the API server whose a token is (TokenReview), and remembers a bounded number of answers for a bounded time. */
 export class TokenReviewer {
@@ -65,9 +68,8 @@ export class TokenReviewer {
     const name = typeof user['username'] === 'string' ? user['username'] : '';
     const serviceAccount = name.startsWith(prefix) ? name.slice(prefix.length) : '';
     if (!this.options.serviceAccounts.includes(serviceAccount)) return { refusal: `${name} may not read this cluster's routing plan; use the ServiceAccounts ${this.options.serviceAccounts.join(' or ')}.` };
-    const nodeNames = record(user['extra'])[NODE_NAME_EXTRA];
-    const nodeName = Array.isArray(nodeNames) && typeof nodeNames[0] === 'string' ? nodeNames[0] : undefined;
-    return { caller: { serviceAccount, nodeName } };
+    const extra = record(user['extra']);
+    return { caller: { serviceAccount, nodeName: firstText(extra[NODE_NAME_EXTRA]), podName: firstText(extra[POD_NAME_EXTRA]) } };
   }
 
   #remember(key: string, verdict: Verdict): void {
@@ -80,3 +82,5 @@ export class TokenReviewer {
 }
 
 const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+
+const firstText = (value: unknown): string | undefined => (Array.isArray(value) && typeof value[0] === 'string' ? value[0] : undefined);

@@ -1,0 +1,269 @@
+import type { Registry } from 'prom-client';
+
+import { ADDRESS_FINALIZER, ADDRESS_MANAGER, type IpAddress } from '#domain/addresses';
+import { clusterId } from '#domain/fleet';
+import { planStatuses } from '#domain/gateway-api';
+import { renderXdsSnapshot } from '#domain/xds-snapshot';
+import type { Logger, ReadinessCheck } from '#platform';
+import type { Clock, HubLink, Kube, Random, SyncCursor } from '#ports';
+
+import { AddressKeeper } from './apply/address-keeper.js';
+import { LeaveMarker } from './apply/leave-marker.js';
+import { StatusWriter } from './apply/status-writer.js';
+import { CoalescingLoop } from './coalescing-loop.js';
+import type { ControllerOptions } from './controller-options.js';
+import { HubSession } from './hub/hub-session.js';
+import type { HubStatus } from './hub/hub-status.js';
+import { ImportKeeper } from './hub/import-keeper.js';
+import type { Reportable } from './hub/report-loop.js';
+import { LastGoodStore } from './last-good/last-good-store.js';
+import { LeaderLease, type Leadership } from './leader-lease.js';
+import { createControllerMetrics, type ControllerMetrics } from './metrics.js';
+import { World } from './observe/world.js';
+import { agentNodes } from './plan/agent-nodes.js';
+import { EvidenceTracker } from './plan/evidence-tracker.js';
+import { memoLast } from './plan/memo-last.js';
+import { Planner, type ControllerPlan } from './plan/planner.js';
+import type { PlanServer } from './xds/plan-server.js';
+
+/** Everything that a controller needs from outside. */
+export interface ControllerPorts {
+  readonly kube: Kube;
+  readonly link: HubLink;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly server: PlanServer;
+}
+
+/** The cluster id before the hub has given one; nobody outside the cluster ever sees it. */
+export const UNJOINED_CLUSTER_ID = clusterId('local');
+
+const NO_ROUTING = { frontends: [], backends: [] } as const;
+
+/**
+ * The controller role: observes one cluster and what the hub tells, plans, and applies. Three level-based loops share the
+ * latest plan: one plans and serves, one writes statuses, one keeps addresses; a slow API server never delays an endpoint.
+ */
+export class Controller {
+  readonly #stop = new AbortController();
+  readonly #world: World;
+  readonly #planner: Planner;
+  readonly #tracker: EvidenceTracker;
+  readonly #addresses: AddressKeeper;
+  readonly #statuses: StatusWriter;
+  readonly #leave: LeaveMarker;
+  readonly #lease: LeaderLease;
+  readonly #imports: ImportKeeper;
+  readonly #session: HubSession;
+  readonly #metrics: ControllerMetrics;
+  readonly #loops: { readonly plan: CoalescingLoop; readonly status: CoalescingLoop; readonly address: CoalescingLoop };
+  readonly #agentNodes = memoLast(agentNodes);
+  #importsLoaded = false;
+  #latest: ControllerPlan | undefined;
+  #served: ControllerPlan['routing'] | undefined;
+  #applied: SyncCursor | undefined;
+  #isAddressWaiting = false;
+  #ticking: Promise<void> | undefined;
+
+  constructor(
+    private readonly ports: ControllerPorts,
+    private readonly options: ControllerOptions,
+  ) {
+    const { kube, link, clock, random, logger, server } = ports;
+    const { namespace } = options;
+    this.#world = new World({
+      kube, clock, random,
+      onChange: () => this.#loops.plan.poke(),
+      onUnreadable: (problem) => {
+        this.#metrics.unreadableObjects.inc({ kind: problem.path.split(' ')[0] ?? '' });
+        logger.warn({ path: problem.path, reason: problem.message }, 'an object is left out');
+      },
+      onWatchFailed: (kind, err) => {
+        this.#metrics.watchFailures.inc({ kind: kind.kind });
+        logger.debug({ kind: kind.kind, err }, 'a watch failed and is tried again');
+      },
+    });
+    this.#planner = new Planner(options.clusterDomain);
+    this.#tracker = new EvidenceTracker(server.acknowledgements, clock);
+    this.#addresses = new AddressKeeper(kube, clock, logger);
+    this.#statuses = new StatusWriter(kube, logger);
+    this.#leave = new LeaveMarker(kube, namespace, () => this.#pokeAll());
+    this.#lease = new LeaderLease({ kube, clock, onChange: (leadership) => this.#leadershipChanged(leadership), onError: (err) => logger.warn({ err }, 'could not renew the lease') }, { namespace, name: options.leaseName, holder: options.podName, durationMs: options.leaseDurationMs, renewMs: options.leaseRenewMs });
+    this.#imports = new ImportKeeper({ store: new LastGoodStore(kube, namespace), clock, random, logger, mayWrite: () => this.#mayWrite(), onChange: () => this.#loops.plan.poke(), saveIntervalMs: options.lastGoodIntervalMs, graceMs: options.epochGraceMs });
+    this.#session = new HubSession({ kube, link, clock, random, logger, imports: this.#imports, current: () => this.#reportable(), voice: () => VOICES[this.#lease.leadership()], onIdentity: () => this.#loops.plan.poke(), options: { ...options, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity' } });
+    this.#metrics = createControllerMetrics(ports.registry, { world: this.#world, hub: () => this.#session.status(), importBackends: () => this.#imports.imports.backends.length, importChangedMs: () => this.#imports.changedMs, isLeading: () => this.#lease.leadership() === 'leading' });
+    const loop = (debounceMs: number, run: () => Promise<void> | void, what: string): CoalescingLoop =>
+      new CoalescingLoop({ clock, random, debounceMs, run, onError: (err) => logger.warn({ err }, what) });
+    this.#loops = {
+      plan: loop(options.planDebounceMs, () => this.#plan(), 'planning failed'),
+      status: loop(options.statusDebounceMs, () => this.#writeStatuses(), 'could not write every status yet'),
+      address: loop(0, () => this.#keepAddresses(), 'could not keep every address yet'),
+    };
+  }
+
+  /** Begins to observe; returns at once. */
+  start(): void {
+    this.#lease.start();
+    this.#world.start();
+    this.#leave.start();
+    this.#session.start();
+    this.ports.server.acknowledgements.onChange(() => {
+      this.#loops.status.poke();
+      if (this.#isAddressWaiting) this.#loops.address.poke();
+    });
+    this.#ticking = this.#tick();
+    void this.#imports.load().then(() => {
+      this.#importsLoaded = true;
+      this.#loops.plan.poke();
+    });
+  }
+
+  /** Ends in order: what is under way is finished, what is not saved is saved, the Lease is let go. Kernel tables stay. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#world.stop();
+    this.#leave.stop();
+    await Promise.all([this.#session.stop(), ...Object.values(this.#loops).map((loop) => loop.stop()), this.#ticking]);
+    await this.#imports.stop();
+    await this.#lease.stop();
+  }
+
+  /** Why this replica should get no clients yet. */
+  readonly readiness: Readonly<Record<string, ReadinessCheck>> = {
+    'first lists': () => (this.#world.complete ? undefined : `waiting for the first list of ${this.#world.listing.join(', ')}`),
+    'last good state': () => (this.#importsLoaded ? undefined : 'waiting for the API server to say what was saved'),
+    identity: () => (this.#session.identityKnown ? undefined : 'waiting for the API server to say who this cluster is'),
+    lease: () => (this.#lease.leadership() === 'standby' ? 'another replica holds the lease; this one stands by' : undefined),
+  };
+
+  /** Where the link to the hub stands. */
+  hubStatus(): HubStatus {
+    return this.#session.status();
+  }
+
+  /** The latest plan; undefined before the first. */
+  latestPlan(): ControllerPlan | undefined {
+    return this.#latest;
+  }
+
+  /** Kinds that this cluster does not serve. */
+  missingKinds(): readonly string[] {
+    return this.#world.missing;
+  }
+
+  #mayWrite(): boolean {
+    return this.#lease.leadership() === 'leading' && !this.#leave.isDone;
+  }
+
+  #pokeAll(): void {
+    for (const loop of Object.values(this.#loops)) loop.poke();
+    this.#session.reportSoon();
+  }
+
+  #leadershipChanged(leadership: Leadership): void {
+    this.ports.logger.info({ leadership }, 'leadership changed');
+    this.#imports.saveSoon();
+    this.#pokeAll();
+  }
+
+  // C74, C75: nothing is planned, served or reported before everything has been heard once.
+  #isComplete(): boolean {
+    return this.#world.complete && this.#importsLoaded && this.#session.identityKnown && this.#leave.isKnown;
+  }
+
+  #plan(): void {
+    if (!this.#isComplete()) return;
+    const end = this.#metrics.planDuration.startTimer();
+    const imports = this.#imports.state.cursor === undefined ? undefined : this.#imports.imports;
+    const { cursor } = this.#imports.state;
+    if (this.#latest === undefined && this.#world.missing.length > 0) this.ports.logger.warn({ kinds: this.#world.missing }, 'the cluster does not serve these kinds yet; install the Gateway API CRDs and Spillway\'s own');
+    const plan = this.#planner.plan({ world: this.#world, clusterId: this.#session.identity?.clusterId ?? UNJOINED_CLUSTER_ID, imports, ipAddresses: this.#ipAddresses() });
+    const routing = this.#leave.isAsked ? NO_ROUTING : plan.routing;
+    if (routing !== this.#served) {
+      const snapshot = renderXdsSnapshot(routing);
+      this.ports.server.setSnapshot(snapshot);
+      this.#tracker.published(snapshot);
+      this.#served = routing;
+      this.#metrics.snapshots.inc();
+    }
+    this.#latest = plan;
+    this.#applied = cursor;
+    end();
+    this.#session.reportSoon();
+    this.#loops.status.poke();
+    this.#loops.address.poke();
+  }
+
+  #reportable(): Reportable | undefined {
+    if (this.#latest === undefined) return undefined;
+    return { backends: this.#leave.isAsked ? [] : this.#latest.localParts, applied: this.#applied };
+  }
+
+  #ipAddresses(): readonly IpAddress[] {
+    return this.#addresses.known(this.#world.ipAddresses.values());
+  }
+
+  #nodes(): ReadonlySet<string> {
+    return this.#agentNodes(this.#world.pods.values(), this.#world.nodes.values(), this.options.namespace);
+  }
+
+  async #writeStatuses(): Promise<void> {
+    if (this.#latest === undefined || !this.#mayWrite()) return;
+    const { decisions, assignments, localParts, imports } = this.#latest;
+    const evidence = this.#tracker.evidence(this.#nodes());
+    const isLeaving = this.#leave.isAsked;
+    const writes = planStatuses(decisions, {
+      assignments: isLeaving ? new Map() : assignments,
+      gatewayEvidence: evidence.gateways,
+      compositeEvidence: evidence.composites,
+      localParts,
+      imports,
+      nowMs: this.ports.clock.nowMs(),
+    });
+    const round = await this.#statuses.write(writes, () => this.#mayWrite());
+    this.#metrics.statusesWritten.inc(round.written);
+    this.#metrics.statusConflicts.inc(round.conflicts);
+    if (round.transient !== undefined) throw round.transient;
+  }
+
+  async #keepAddresses(): Promise<void> {
+    // A kind that is not served is no proof that we hold no address.
+    const isKnown = this.#world.ipAddresses.state === 'complete' && this.#world.gateways.state === 'complete';
+    if (this.#latest === undefined || !this.#mayWrite() || !isKnown) return;
+    const ipAddresses = this.#ipAddresses();
+    const stillProgrammed = this.#tracker.stillProgrammed(ownAddresses(ipAddresses), this.#nodes());
+    const circumstances = { alsoTaken: this.#addresses.taken(), stillProgrammed, random: () => this.ports.random.next() };
+    const plan = this.#planner.addressPlan({ world: this.#world, imports: this.#latest.imports, ipAddresses }, circumstances, this.#leave.isAsked ? 'release' : 'keep');
+    for (const problem of plan.problems) this.ports.logger.error({ path: problem.path, code: problem.code, reason: problem.message }, 'an address is in danger');
+    this.#isAddressWaiting = stillProgrammed.size > 0 && (this.#leave.isAsked || this.#world.gateways.values().some((gateway) => gateway.meta.isDeleting));
+    const raced = await this.#addresses.apply(plan, () => this.#mayWrite());
+    if (raced) this.#metrics.addressRaces.inc();
+    if (raced) this.#loops.address.poke();
+    if (plan.create.length > 0) this.#loops.plan.poke();
+    if (this.#leave.isAsked && this.#isClean()) await this.#leave.sayDone();
+  }
+
+  #isClean(): boolean {
+    const holdsFinalizer = this.#world.gateways.values().some((gateway) => gateway.meta.finalizers.includes(ADDRESS_FINALIZER)) || this.#world.serviceCidrs.values().some((cidr) => cidr.hasFinalizer);
+    return !holdsFinalizer && ownAddresses(this.#ipAddresses()).length === 0;
+  }
+
+  // Some verdicts change by time alone: a node that stays silent, an address that a dead node holds back.
+  async #tick(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await this.ports.clock.sleep(this.options.evidenceTickMs, signal);
+      if (signal.aborted || this.#latest === undefined) continue;
+      if (this.#tracker.evidence(this.#nodes()).isOpen) this.#loops.status.poke();
+      if (this.#isAddressWaiting) this.#loops.address.poke();
+    }
+  }
+}
+
+const VOICES = { leading: 'write', unconfirmed: 'heartbeat', standby: 'silent' } as const;
+
+function ownAddresses(addresses: readonly IpAddress[]): readonly { readonly address: string; readonly gateway: { readonly namespace: string; readonly name: string } }[] {
+  return addresses.filter((one) => one.managedBy === ADDRESS_MANAGER).map((one) => ({ address: one.name, gateway: { namespace: one.parent?.namespace ?? '', name: one.parent?.name ?? '' } }));
+}
