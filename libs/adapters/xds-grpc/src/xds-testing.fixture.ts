@@ -1,10 +1,11 @@
-import { Client, credentials, Metadata, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, Server, ServerCredentials, status as GrpcStatus, type ClientDuplexStream, type ServerDuplexStream, type ServiceError } from '@grpc/grpc-js';
 import { Registry } from 'prom-client';
 
-import { CLUSTER_TYPE_URL, decodeDeltaResponse, decodeResource, DELTA_ADS_PATH, encodeDeltaRequest, LOAD_ASSIGNMENT_TYPE_URL, type DeltaRequest, type XdsTypeUrl } from '#contracts/envoy';
+import { CLUSTER_TYPE_URL, decodeDeltaRequest, decodeDeltaResponse, decodeResource, DELTA_ADS_PATH, encodeDeltaRequest, encodeDeltaResponse, LOAD_ASSIGNMENT_TYPE_URL, type DeltaRequest, type DeltaResponse, type XdsTypeUrl } from '#contracts/envoy';
 import type { XdsSnapshot } from '#domain/xds-snapshot';
 import { createLogger, SystemClock } from '#platform';
 
+import { deltaAdsService } from './delta-ads-service.js';
 import { startXdsServer, type XdsServer, type XdsServerOptions } from './xds-server.js';
 
 export const CDS = CLUSTER_TYPE_URL;
@@ -24,8 +25,7 @@ export interface ShortResponse {
 export class RawClient {
   readonly #client: Client;
   readonly #call: ClientDuplexStream<Buffer, Buffer>;
-  readonly #responses: ShortResponse[] = [];
-  readonly #waiting: ((response: ShortResponse) => void)[] = [];
+  readonly #responses = new Inbox<ShortResponse>();
   /** Resolves when the stream ends. */
   readonly ended: Promise<{ readonly code: number; readonly details: string }>;
 
@@ -51,8 +51,7 @@ export class RawClient {
 
   /** The next response, now or when it comes. */
   async next(): Promise<ShortResponse> {
-    const response = this.#responses.shift();
-    return response ?? new Promise((resolve) => this.#waiting.push(resolve));
+    return this.#responses.next();
   }
 
   /** Sends a subscription whose answer proves that nothing else was sent before it, and returns what came until then. */
@@ -71,10 +70,7 @@ export class RawClient {
   #take(bytes: Buffer): void {
     const { typeUrl, nonce, resources, removed, systemVersion } = decodeDeltaResponse(bytes);
     const short = resources.map(decodeResource).map(({ name, version }) => `${name}@${version}`);
-    const response: ShortResponse = { type: typeUrl === CDS ? 'CDS' : 'EDS', nonce, resources: short, removed, doesMoreFollow: systemVersion.endsWith('+') };
-    const waiter = this.#waiting.shift();
-    if (waiter === undefined) this.#responses.push(response);
-    else waiter(response);
+    this.#responses.put({ type: typeUrl === CDS ? 'CDS' : 'EDS', nonce, resources: short, removed, doesMoreFollow: systemVersion.endsWith('+') });
   }
 }
 
@@ -99,3 +95,57 @@ export const startTestServer = async (options: Partial<XdsServerOptions> = {}): 
     registry: new Registry(),
     ...options,
   });
+
+/** Values that a test takes one by one, now or when they come. */
+export class Inbox<T> {
+  readonly #values: T[] = [];
+  readonly #waiting: ((value: T) => void)[] = [];
+
+  put(value: T): void {
+    const waiter = this.#waiting.shift();
+    if (waiter === undefined) this.#values.push(value);
+    else waiter(value);
+  }
+
+  async next(): Promise<T> {
+    const value = this.#values.shift();
+    return value ?? new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  get size(): number {
+    return this.#values.length;
+  }
+}
+
+/** A server that says exactly what a test tells it to, on the stream that was opened last. */
+export class RawServer {
+  readonly requests = new Inbox<DeltaRequest>();
+  readonly authorizations: string[] = [];
+  readonly #server = new Server();
+  #call: ServerDuplexStream<Buffer, Buffer> | undefined;
+
+  async listen(): Promise<number> {
+    this.#server.addService(deltaAdsService, {
+      deltaAggregatedResources: (call: ServerDuplexStream<Buffer, Buffer>) => {
+        this.#call = call;
+        this.authorizations.push(String(call.metadata.get('authorization')[0]));
+        call.on('error', () => undefined);
+        call.on('data', (bytes: Buffer) => this.requests.put(decodeDeltaRequest(bytes)));
+      },
+    });
+    return new Promise((resolve, reject) => this.#server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => (error === null ? resolve(port) : reject(error))));
+  }
+
+  send(response: Partial<DeltaResponse> & { readonly typeUrl: string; readonly nonce: string }): void {
+    this.#call?.write(Buffer.from(encodeDeltaResponse({ systemVersion: '', resources: [], removed: [], ...response })));
+  }
+
+  /** Ends the present stream as a server does that goes away. */
+  hangUp(): void {
+    this.#call?.emit('error', { code: GrpcStatus.UNAVAILABLE, details: 'going away' });
+  }
+
+  close(): void {
+    this.#server.forceShutdown();
+  }
+}
