@@ -4,11 +4,10 @@ import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 
+import type { Env } from '#platform';
+
 import { HubClient } from './hub-client.js';
 import { CliError, EXIT } from './exit-codes.js';
-
-/** Environment as main.ts read it. */
-export type Env = Readonly<Record<string, string | undefined>>;
 
 const SettingsSchema = z.object({ hub: z.url(), token: z.string().min(1) });
 
