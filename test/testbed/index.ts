@@ -1,6 +1,15 @@
 export { binaryCacheDirectory, gatewayApiCrds, GATEWAY_API_VERSION, isBinaryReady, KUBERNETES_VERSION, resolveBinaries, resolveBinary, type BinaryName } from './binaries/index.js';
 export { ControlPlane, type ControllerName } from './control-plane/control-plane.js';
 export { startControlPlane, type LoneControlPlane, type LoneControlPlaneOptions } from './control-plane/start-control-plane.js';
-export { ApiError, KubeApi, type ApiObject } from './kube-api/kube-api.js';
-export { endAbandonedRuns } from './machine-room/end-run.js';
+export { applyObjects, applyYaml, parseObjects, removeObjects } from './kube-api/apply-objects.js';
+export { ApiError, corePath, KubeApi, type ApiObject } from './kube-api/kube-api.js';
+export type { ImageProgram } from './kubelet/kubelet-config.js';
+export type { Pod } from './kubelet/pod-types.js';
+export { endAbandonedRuns, endRun, livingPids, namespacesOf } from './machine-room/end-run.js';
+export { findRun, listRuns } from './machine-room/run-state.js';
+export { clientPod, echoDeployment, namespaceObject } from './manifests.js';
+export { TestbedCluster, type ExecResult, type PodRef, type RequestResult } from './testbed-cluster.js';
+export { CLIENT_IMAGE, ECHO_IMAGE, type ClusterOptions, type GpuSettings, type NodeSettings, type TestbedOptions } from './testbed-options.js';
+export { TestbedNode } from './nodes/testbed-node.js';
 export { testbedNodeProblems, testbedProblems } from './testbed-problems.js';
+export { startTestbed, type Testbed } from './testbed.js';

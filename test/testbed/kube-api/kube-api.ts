@@ -52,7 +52,7 @@ export class KubeApi {
   constructor(access: KubeAccess) {
     this.access = access;
     const client = 'token' in access.user ? {} : { cert: access.user.certPem, key: access.user.keyPem };
-    this.#agent = new Agent({ ca: access.caPem, ...client, keepAlive: true, maxSockets: 32 });
+    this.#agent = new Agent({ ca: access.caPem, ...client, keepAlive: true });
   }
 
   get<T = ApiObject>(path: string): Promise<T> {

@@ -47,6 +47,12 @@ export function residentKib(pid: number): number {
   }
 }
 
+/** The environment that a process was started with. */
+export function processEnvironment(pid: number): Readonly<Record<string, string>> {
+  const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter((entry) => entry.includes('='));
+  return Object.fromEntries(entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]));
+}
+
 function namespaceInode(pid: number): number | undefined {
   try {
     return Number(/\[(\d+)\]/.exec(readlinkSync(`/proc/${pid}/ns/net`))?.[1]);
