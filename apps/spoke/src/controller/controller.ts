@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-import { ADDRESS_FINALIZER, ADDRESS_MANAGER, type IpAddress } from '#domain/addresses';
+import { ADDRESS_FINALIZER, ADDRESS_MANAGER, type AddressPlan, type IpAddress } from '#domain/addresses';
 import { clusterId } from '#domain/fleet';
 import { planStatuses } from '#domain/gateway-api';
 import { renderXdsSnapshot } from '#domain/xds-snapshot';
@@ -229,20 +229,28 @@ export class Controller {
   }
 
   async #keepAddresses(): Promise<void> {
+    const plan = this.#mayWrite() ? this.#addressPlan() : undefined;
+    if (plan === undefined) return;
+    const raced = await this.#addresses.apply(plan, () => this.#mayWrite());
+    if (raced) {
+      this.#metrics.addressRaces.inc();
+      this.#loops.address.poke();
+    }
+    if (plan.create.length > 0) this.#loops.plan.poke();
+    if (this.#leave.isAsked && this.#isClean()) await this.#leave.sayDone();
+  }
+
+  #addressPlan(): AddressPlan | undefined {
+    const { ipAddresses: watched, gateways } = this.#world;
     // A kind that is not served is no proof that we hold no address.
-    const isKnown = this.#world.ipAddresses.state === 'complete' && this.#world.gateways.state === 'complete';
-    if (this.#latest === undefined || !this.#mayWrite() || !isKnown) return;
+    if (this.#latest === undefined || watched.state !== 'complete' || gateways.state !== 'complete') return undefined;
     const ipAddresses = this.#ipAddresses();
     const stillProgrammed = this.#tracker.stillProgrammed(ownAddresses(ipAddresses), this.#nodes());
+    this.#isAddressWaiting = stillProgrammed.size > 0 && (this.#leave.isAsked || gateways.values().some((gateway) => gateway.meta.isDeleting));
     const circumstances = { alsoTaken: this.#addresses.taken(), stillProgrammed, random: () => this.ports.random.next() };
     const plan = this.#planner.addressPlan({ world: this.#world, imports: this.#latest.imports, ipAddresses }, circumstances, this.#leave.isAsked ? 'release' : 'keep');
     for (const problem of plan.problems) this.ports.logger.error({ path: problem.path, code: problem.code, reason: problem.message }, 'an address is in danger');
-    this.#isAddressWaiting = stillProgrammed.size > 0 && (this.#leave.isAsked || this.#world.gateways.values().some((gateway) => gateway.meta.isDeleting));
-    const raced = await this.#addresses.apply(plan, () => this.#mayWrite());
-    if (raced) this.#metrics.addressRaces.inc();
-    if (raced) this.#loops.address.poke();
-    if (plan.create.length > 0) this.#loops.plan.poke();
-    if (this.#leave.isAsked && this.#isClean()) await this.#leave.sayDone();
+    return plan;
   }
 
   #isClean(): boolean {
