@@ -1,4 +1,4 @@
-import { FleetError } from '#domain/fleet';
+import { FleetError, isFleetError } from '#domain/fleet';
 
 /** What an error speaks of: which request, to which server. Never a credential. */
 export interface RequestName {
@@ -22,7 +22,7 @@ const DNS = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA']);
 
 /** The error of a request that got no answer: which layer failed, and what to look at. */
 export function networkError(error: unknown, request: RequestName): FleetError {
-  if (error instanceof FleetError) return error;
+  if (isFleetError(error)) return error;
   const code = errorCode(error);
   const make = (fleetCode: string, kind: 'transient' | 'user', text: string): FleetError => new FleetError(fleetCode, kind, text, { cause: error });
   if (UNTRUSTED.has(code)) {
@@ -43,16 +43,14 @@ export function networkError(error: unknown, request: RequestName): FleetError {
 
 // A connect over several addresses fails with an AggregateError; the first inner error says why.
 function errorCode(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) {
-    const inner = errorCode(error.errors[0]);
-    if (inner !== '') return inner;
-  }
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const { code, errors } = fieldsOf(error);
+  if (Array.isArray(errors) && errors.length > 0) return errorCode(errors[0]);
+  return typeof code === 'string' ? code : '';
 }
 
-function isTimeout(error: unknown, code: string): boolean {
-  return code === 'ETIMEDOUT' || (error instanceof Error && error.name === 'TimeoutError');
-}
+const isTimeout = (error: unknown, code: string): boolean => code === 'ETIMEDOUT' || fieldsOf(error).name === 'TimeoutError';
+
+const fieldsOf = (error: unknown): { readonly code?: unknown; readonly errors?: unknown; readonly name?: unknown } => (typeof error === 'object' && error !== null ? error : {});
 
 /** The API server's own words on a failure. */
 export interface KubeStatus {

@@ -42,9 +42,10 @@ async function eventually<T>(check: () => Promise<T | undefined> | T | undefined
   }
 }
 
-/** What a Kube adapter, real or fake, guarantees. */
-export function kubeConformance(name: string, start: () => Promise<KubeUnderTest>): void {
-  describe(`${name}: the Kube port`, () => {
+/** What a Kube adapter, real or fake, guarantees. Skipped, with its reasons in the name, where the machine lacks something. */
+export function kubeConformance(name: string, start: () => Promise<KubeUnderTest>, missing: readonly string[] = []): void {
+  const title = `${name}: the Kube port${missing.length === 0 ? '' : ` (skipped: ${missing.join(' ')})`}`;
+  (missing.length === 0 ? describe : describe.skip)(title, () => {
     let under: KubeUnderTest;
     let kube: Kube;
     beforeAll(async () => {
