@@ -1,7 +1,7 @@
 import type { FakeClock } from './fake-clock.js';
 
 /** Real time after which {@link until} gives up. */
-export const UNTIL_DEADLINE_MS = 5_000;
+export const UNTIL_DEADLINE_MS = 15_000;
 
 /**
  * Lets other work run, turn by turn of the event loop, until a state has come about. With a clock it turns the hands a little

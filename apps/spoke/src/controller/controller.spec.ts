@@ -90,6 +90,20 @@ const imported = (shares: Readonly<Record<string, number>>): ImportedBackend => 
   ports: [{ port, shares: Object.entries(shares).map(([id, shareBp]) => ({ clusterId: clusterId(id), shareBp })) }],
 });
 
+/** The same API server, with a note of every write that comes through this door. */
+function withRecordedWrites(kube: FakeKube, writes: string[]): FakeKube {
+  return new Proxy(kube, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name, target) as unknown;
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]): unknown => {
+        if (['create', 'apply', 'replace', 'replaceStatus', 'remove'].includes(String(name))) writes.push(`${String(name)} ${(args[0] as KubeKind).kind}`);
+        return Reflect.apply(member, target, args);
+      };
+    },
+  });
+}
+
 interface Status {
   readonly addresses?: readonly { readonly value: string }[];
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[];
@@ -383,13 +397,18 @@ describe('controller', () => {
     join(parts);
     const first = start(parts, 'pod-a');
     await until('address', async () => (await ipAddresses(kube)).length === 1 && link.reports.length > 0, clock);
-    const other = { ...parts, link: new FakeHubLink(clock), nodes: new SimulatedNodes(clock) };
+    const writes: string[] = [];
+    const other = { ...parts, kube: withRecordedWrites(kube, writes), link: new FakeHubLink(clock), nodes: new SimulatedNodes(clock) };
     const second = start(other, 'pod-b');
     await until('second serves', () => planOf(other.nodes)?.frontends[0]?.addresses.length === 1, clock);
     await until('first serves', () => planOf(parts.nodes)?.frontends[0]?.addresses.length === 1, clock);
     expect(other.nodes.snapshot).toEqual(parts.nodes.snapshot);
     expect(second.readiness['lease']?.()).toContain('stands by');
+    addGateway(kube, 'next');
+    await until('the first serves the next', () => planOf(parts.nodes)?.frontends[1]?.addresses.length === 1, clock);
+    await until('the second too', () => planOf(other.nodes)?.frontends[1]?.addresses.length === 1, clock);
     expect(other.link.reports).toEqual([]);
+    expect(writes).toEqual([]);
     await stop(first);
     await until('second leads', () => second.readiness['lease']?.() === undefined, clock, 500);
   });
