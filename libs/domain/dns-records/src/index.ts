@@ -1,1 +1,3 @@
-export {};
+export * from './answer-question.js';
+export * from './build-dns-zone.js';
+export * from './dns-zone.js';

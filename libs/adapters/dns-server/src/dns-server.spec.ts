@@ -1,0 +1,245 @@
+import { createSocket } from 'node:dgram';
+import { connect, type Socket } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { decode, encode, type Packet } from 'dns-packet';
+import fc from 'fast-check';
+import { Registry } from 'prom-client';
+
+import { buildDnsZone, GATEWAY_ZONE } from '#domain/dns-records';
+import type { Frontend } from '#domain/routing-plan';
+import { testSeed } from '#testing';
+
+import { DnsResponder } from './dns-responder.js';
+import { startDnsServer, type DnsServer, type DnsServerOptions } from './dns-server.js';
+
+const frontend = (name: string, addresses: readonly string[]): Frontend => ({ kind: 'gateway', namespace: 'ai', name, addresses, dnsNames: [`${name}.ai.gw.cluster.local`], listeners: [] });
+const zoneOf = (...frontends: Frontend[]) => buildDnsZone(frontends, { origin: GATEWAY_ZONE, nameServer: 'ns.example', serial: 1 });
+
+const manyAddresses = Array.from({ length: 100 }, (_, index) => `172.30.1.${index}`);
+const zone = zoneOf(frontend('model', ['172.30.0.41']), frontend('wide', manyAddresses));
+
+const question = (name: string, type = 'A', extra: Packet = {}): Buffer => encode({ id: 0x1234, type: 'query', flags: 0x0100, questions: [{ name, type: type as 'A', class: 'IN' }], ...extra });
+const edns = (udpPayloadSize: number, ednsVersion = 0): Packet => ({ additionals: [{ type: 'OPT', name: '.', udpPayloadSize, extendedRcode: 0, ednsVersion, flags: 0, flag_do: false, options: [] }] });
+
+/** A response in short. */
+function short(bytes: Buffer | undefined): unknown {
+  if (bytes === undefined) return 'no answer';
+  const { id, rcode, flag_aa, flag_tc, flag_rd, answers = [], authorities = [] } = decode(bytes) as ReturnType<typeof decode> & { rcode: string };
+  return { id, rcode, aa: flag_aa, tc: flag_tc, rd: flag_rd, answers: answers.map((record) => ('data' in record ? record.data : record.type)), authorities: authorities.map((record) => record.type) };
+}
+
+const GOOD = { id: 0x1234, rcode: 'NOERROR', aa: true, tc: false, rd: true, answers: ['172.30.0.41'], authorities: [] };
+
+describe('a response', () => {
+  const responder = new DnsResponder(100);
+  responder.setZone(zone);
+  const respond = (message: Buffer, transport: 'udp' | 'tcp' = 'udp') => responder.respond(message, transport);
+
+  it('answers with authority, the id of the question and its wish for recursion, which is not available', () => {
+    expect(short(respond(question('model.ai.gw.cluster.local')).bytes)).toEqual(GOOD);
+  });
+
+  it('repeats the question as it was asked, letter case included', () => {
+    const asked = question('MoDeL.ai.GW.cluster.local');
+    expect(respond(asked).bytes?.subarray(12, asked.length)).toEqual(asked.subarray(12));
+  });
+
+  it.each([
+    { name: 'an unknown name is NXDOMAIN with SOA', message: question('nobody.ai.gw.cluster.local'), want: { rcode: 'NXDOMAIN', authorities: ['SOA'], aa: true } },
+    { name: 'another type is NODATA with SOA', message: question('model.ai.gw.cluster.local', 'TXT'), want: { rcode: 'NOERROR', authorities: ['SOA'], answers: [] } },
+    { name: 'a name outside the zone is refused without authority', message: question('example.com'), want: { rcode: 'REFUSED', aa: false } },
+    { name: 'a zone transfer is refused', message: question('gw.cluster.local', 'AXFR'), want: { rcode: 'REFUSED' } },
+    { name: 'a dynamic update is not implemented', message: encode({ id: 1, flags: 5 << 11, questions: [{ name: 'gw.cluster.local', type: 'SOA' }] }), want: { rcode: 'NOTIMP' } },
+    { name: 'two questions are a format error', message: encode({ id: 1, questions: [{ name: 'a', type: 'A' }, { name: 'b', type: 'A' }] }), want: { rcode: 'FORMERR' } },
+    { name: 'two OPT records are a format error', message: question('gw.cluster.local', 'A', { additionals: [...edns(512).additionals!, ...edns(512).additionals!] }), want: { rcode: 'FORMERR' } },
+    { name: 'class CHAOS is refused', message: encode({ id: 1, questions: [{ name: 'version.bind', type: 'TXT', class: 'CH' }] }), want: { rcode: 'REFUSED' } },
+  ])('$name', ({ message, want }) => {
+    expect(short(respond(message).bytes)).toMatchObject(want);
+  });
+
+  it('an unknown EDNS version is BADVERS', () => {
+    const { additionals = [] } = decode(respond(question('model.ai.gw.cluster.local', 'A', edns(1_232, 1))).bytes!);
+    expect(additionals).toMatchObject([{ type: 'OPT', extendedRcode: 1, ednsVersion: 0 }]);
+  });
+
+  it('speaks EDNS to who speaks EDNS, and to nobody else', () => {
+    expect(decode(respond(question('model.ai.gw.cluster.local', 'A', edns(4_096))).bytes!).additionals).toMatchObject([{ type: 'OPT', udpPayloadSize: 1_232 }]);
+    expect(decode(respond(question('model.ai.gw.cluster.local')).bytes!).additionals).toEqual([]);
+  });
+
+  it.each([
+    { name: 'longer than 512 bytes without EDNS', extra: {} },
+    { name: 'longer than what EDNS names', extra: edns(700) },
+    { name: 'longer than 1232 bytes, whatever EDNS names', extra: edns(65_000) },
+  ])('$name says over UDP that it is truncated, and is whole over TCP', ({ extra }) => {
+    const message = question('wide.ai.gw.cluster.local', 'A', extra);
+    expect(short(respond(message).bytes)).toMatchObject({ tc: true, answers: [], rcode: 'NOERROR' });
+    expect(short(respond(message, 'tcp').bytes)).toMatchObject({ tc: false, answers: manyAddresses });
+  });
+
+  it('a label with a dot in it is not taken for two labels', () => {
+    const name = Buffer.concat([Buffer.of(8), Buffer.from('model.ai'), Buffer.of(2), Buffer.from('gw'), Buffer.of(7), Buffer.from('cluster'), Buffer.of(5), Buffer.from('local'), Buffer.of(0, 0, 1, 0, 1)]);
+    const header = question('x').subarray(0, 12);
+    expect(short(respond(Buffer.concat([header, name])).bytes)).toMatchObject({ rcode: 'FORMERR' });
+  });
+
+  it('a response is never answered, and nothing shorter than a header is', () => {
+    expect(respond(encode({ id: 1, type: 'response', questions: [{ name: 'model.ai.gw.cluster.local', type: 'A' }] }))).toEqual({ outcome: 'dropped', bytes: undefined });
+    expect(respond(Buffer.alloc(11))).toEqual({ outcome: 'dropped', bytes: undefined });
+  });
+
+  it('before the first zone is SERVFAIL, never NXDOMAIN', () => {
+    expect(short(new DnsResponder(1).respond(question('nobody.ai.gw.cluster.local'), 'udp').bytes)).toMatchObject({ rcode: 'SERVFAIL', aa: false, authorities: [] });
+  });
+});
+
+describe('kept responses', () => {
+  it('carry the id of each question, and are forgotten with the zone', () => {
+    const responder = new DnsResponder(10);
+    responder.setZone(zone);
+    const asked = question('model.ai.gw.cluster.local');
+    const other = Buffer.from(asked);
+    other.writeUInt16BE(0x9999, 0);
+    expect(short(responder.respond(asked, 'udp').bytes)).toEqual(GOOD);
+    expect(short(responder.respond(other, 'udp').bytes)).toEqual({ ...GOOD, id: 0x9999 });
+    responder.setZone(zoneOf(frontend('model', ['172.30.0.77'])));
+    expect(short(responder.respond(asked, 'udp').bytes)).toEqual({ ...GOOD, answers: ['172.30.0.77'] });
+  });
+
+  it('are bounded, and a flood of unknown names takes none of them', () => {
+    const responder = new DnsResponder(3);
+    responder.setZone(zone);
+    for (let index = 0; index < 1_000; index += 1) responder.respond(question(`unknown-${index}.ai.gw.cluster.local`), 'udp');
+    expect(responder.keptCount).toBe(0);
+    for (let index = 0; index < 64; index += 1) responder.respond(question([...'model'].map((letter, at) => ((index >> at) & 1 ? letter.toUpperCase() : letter)).join('') + '.ai.gw.cluster.local'), 'udp');
+    expect(responder.keptCount).toBe(3);
+  });
+});
+
+const seed = testSeed();
+
+describe(`hostile bytes (seed ${seed})`, () => {
+  const responder = new DnsResponder(100);
+  responder.setZone(zone);
+  const valid = [question('model.ai.gw.cluster.local'), question('nobody.ai.gw.cluster.local', 'AAAA', edns(1_232)), question('_http._tcp.model.ai.gw.cluster.local', 'SRV')];
+  const isSound = (message: Buffer): void => {
+    for (const transport of ['udp', 'tcp'] as const) {
+      const { outcome, bytes } = responder.respond(message, transport);
+      if (bytes === undefined) {
+        expect(outcome).toBe('dropped');
+        continue;
+      }
+      const response = decode(bytes);
+      expect(bytes.subarray(0, 2)).toEqual(message.subarray(0, 2));
+      expect(response.type).toBe('response');
+    }
+  };
+
+  it('of any kind never throw, and get a readable response or none', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => isSound(Buffer.from(bytes))), { seed, numRuns: 2_000 });
+  });
+
+  it('that are nearly a question never throw, and get a readable response or none', () => {
+    const mutation = fc.record({ base: fc.nat(valid.length - 1), at: fc.nat(80), value: fc.nat(255), cut: fc.nat(80) });
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), fc.boolean(), (mutations, doCut) => {
+        let message = Buffer.from(valid[mutations[0]!.base]!);
+        for (const { at, value, cut } of mutations) {
+          if (message.length > 0) message[at % message.length] = value;
+          if (doCut) message = message.subarray(0, Math.max(0, message.length - (cut % 8)));
+        }
+        isSound(message);
+      }),
+      { seed, numRuns: 3_000 },
+    );
+  });
+});
+
+describe('the server', () => {
+  let server: DnsServer;
+  let registry: Registry;
+  const sockets: Socket[] = [];
+
+  const start = async (options: Partial<DnsServerOptions> = {}): Promise<void> => {
+    registry = new Registry();
+    server = await startDnsServer({ host: '127.0.0.1', port: 0, registry, ...options });
+    server.setZone(zone);
+  };
+  beforeEach(() => start());
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await server.close();
+  });
+
+  const askUdp = (messages: readonly Buffer[]): Promise<Buffer> =>
+    new Promise((resolve) => {
+      const socket = createSocket('udp4');
+      socket.once('message', (response) => socket.close(() => resolve(response)));
+      for (const message of messages) socket.send(message, server.port, '127.0.0.1');
+    });
+  const open = (): Socket => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    return socket;
+  };
+  const framed = (message: Buffer): Buffer => Buffer.concat([Buffer.of(message.length >> 8, message.length & 0xff), message]);
+  const read = (socket: Socket, count: number): Promise<Buffer[]> =>
+    new Promise((resolve) => {
+      let bytes = Buffer.alloc(0);
+      const messages: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => {
+        bytes = Buffer.concat([bytes, chunk]);
+        while (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0)) {
+          messages.push(bytes.subarray(2, 2 + bytes.readUInt16BE(0)));
+          bytes = bytes.subarray(2 + bytes.readUInt16BE(0));
+        }
+        if (messages.length >= count) resolve(messages);
+      });
+    });
+  const closed = (socket: Socket): Promise<void> => new Promise((resolve) => (socket.destroyed ? resolve() : socket.once('close', () => resolve())));
+
+  it('answers over UDP, also after rubbish', async () => {
+    expect(short(await askUdp([Buffer.of(1, 2, 3), question('model.ai.gw.cluster.local')]))).toEqual(GOOD);
+    expect(await registry.metrics()).toContain('spillway_dns_messages_total{transport="udp",outcome="dropped"} 1');
+  });
+
+  it('answers several questions on one TCP connection in order, however they are cut into segments', async () => {
+    const socket = open();
+    const stream = Buffer.concat([framed(question('model.ai.gw.cluster.local')), framed(question('wide.ai.gw.cluster.local')), framed(question('nobody.ai.gw.cluster.local'))]);
+    for (const byte of stream.subarray(0, 70)) socket.write(Buffer.of(byte));
+    socket.write(stream.subarray(70));
+    const responses = (await read(socket, 3)).map(short);
+    expect(responses).toMatchObject([{ answers: ['172.30.0.41'] }, { answers: manyAddresses, tc: false }, { rcode: 'NXDOMAIN' }]);
+  });
+
+  it('closes a TCP connection that sends no query, or claims one that is too long', async () => {
+    const rubbish = open();
+    rubbish.write(framed(Buffer.of(1, 2, 3)));
+    await closed(rubbish);
+    const greedy = open();
+    greedy.write(Buffer.of(0xff, 0xff, 0));
+    await closed(greedy);
+  });
+
+  it('closes TCP connections above the limit as they come', async () => {
+    await server.close();
+    await start({ limits: { connectionsMax: 1 } });
+    const first = open();
+    first.write(framed(question('model.ai.gw.cluster.local')));
+    await read(first, 1);
+    await closed(open());
+    expect(first.destroyed).toBe(false);
+  });
+
+  it('closes a TCP connection on which nothing happens', async () => {
+    await server.close();
+    await start({ limits: { idleMs: 50 } });
+    await closed(open());
+  });
+
+  it('says what to do where its port is taken', async () => {
+    await expect(startDnsServer({ host: '127.0.0.1', port: server.port, registry: new Registry() })).rejects.toMatchObject({ code: 'DNS_LISTEN_FAILED', kind: 'user' });
+  });
+});
