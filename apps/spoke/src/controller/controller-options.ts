@@ -36,7 +36,7 @@ export const DEFAULT_CONTROLLER_OPTIONS: ControllerOptions = {
   leaseRenewMs: 2_500,
   clusterDomain: 'cluster.local',
   planDebounceMs: 2,
-  statusDebounceMs: 20,
+  statusDebounceMs: 50,
   evidenceTickMs: 5_000,
   reportIntervalMs: 5_000,
   syncWaitMs: 25_000,

@@ -3,7 +3,8 @@ import type { Registry } from 'prom-client';
 import { ADDRESS_FINALIZER, ADDRESS_MANAGER, type AddressPlan, type IpAddress } from '#domain/addresses';
 import { clusterId } from '#domain/fleet';
 import { planStatuses } from '#domain/gateway-api';
-import { renderXdsSnapshot } from '#domain/xds-snapshot';
+import type { RoutingPlan } from '#domain/routing-plan';
+import { renderXdsSnapshot, type RenderedPlan } from '#domain/xds-snapshot';
 import type { Logger, ReadinessCheck } from '#platform';
 import type { Clock, HubLink, Kube, Random, SyncCursor } from '#ports';
 
@@ -62,7 +63,7 @@ export class Controller {
   readonly #agentNodes = memoLast(agentNodes);
   #importsLoaded = false;
   #latest: ControllerPlan | undefined;
-  #served: ControllerPlan['routing'] | undefined;
+  #served: RenderedPlan | undefined;
   #applied: SyncCursor | undefined;
   #isAddressWaiting = false;
   #ticking: Promise<void> | undefined;
@@ -178,22 +179,30 @@ export class Controller {
     const end = this.#metrics.planDuration.startTimer();
     const imports = this.#imports.state.cursor === undefined ? undefined : this.#imports.imports;
     const { cursor } = this.#imports.state;
-    if (this.#latest === undefined && this.#world.missing.length > 0) this.ports.logger.warn({ kinds: this.#world.missing }, 'the cluster does not serve these kinds yet; install the Gateway API CRDs and Spillway\'s own');
+    if (this.#latest === undefined) this.#warnOfMissingKinds();
     const plan = this.#planner.plan({ world: this.#world, clusterId: this.#session.identity?.clusterId ?? UNJOINED_CLUSTER_ID, imports, ipAddresses: this.#ipAddresses() });
     const routing = this.#leave.isAsked ? NO_ROUTING : plan.routing;
-    if (routing !== this.#served) {
-      const snapshot = renderXdsSnapshot(routing);
-      this.ports.server.setSnapshot(snapshot);
-      this.#tracker.published(snapshot);
-      this.#served = routing;
-      this.#metrics.snapshots.inc();
-    }
+    if (routing !== this.#served?.plan) this.#serve(routing);
+    // An endpoint that comes or goes changes no address.
+    if (plan.assignments !== this.#latest?.assignments || this.#leave.isAsked) this.#loops.address.poke();
     this.#latest = plan;
     this.#applied = cursor;
     end();
     this.#session.reportSoon();
     this.#loops.status.poke();
-    this.#loops.address.poke();
+  }
+
+  #warnOfMissingKinds(): void {
+    const kinds = this.#world.missing;
+    if (kinds.length > 0) this.ports.logger.warn({ kinds }, 'the cluster does not serve these kinds yet; install the Gateway API CRDs and Spillway\'s own');
+  }
+
+  #serve(plan: RoutingPlan): void {
+    const snapshot = renderXdsSnapshot(plan, this.#served);
+    this.#served = { plan, snapshot };
+    this.ports.server.setSnapshot(snapshot);
+    this.#tracker.published(snapshot);
+    this.#metrics.snapshots.inc();
   }
 
   #reportable(): Reportable | undefined {
@@ -246,9 +255,10 @@ export class Controller {
     if (this.#latest === undefined || watched.state !== 'complete' || gateways.state !== 'complete') return undefined;
     const ipAddresses = this.#ipAddresses();
     const stillProgrammed = this.#tracker.stillProgrammed(ownAddresses(ipAddresses), this.#nodes());
-    this.#isAddressWaiting = stillProgrammed.size > 0 && (this.#leave.isAsked || gateways.values().some((gateway) => gateway.meta.isDeleting));
     const circumstances = { alsoTaken: this.#addresses.taken(), stillProgrammed, random: () => this.ports.random.next() };
     const plan = this.#planner.addressPlan({ world: this.#world, imports: this.#latest.imports, ipAddresses }, circumstances, this.#leave.isAsked ? 'release' : 'keep');
+    const held = new Set([...plan.assignments.values()].flatMap((assignment) => assignment.held));
+    this.#isAddressWaiting = [...stillProgrammed].some((address) => !held.has(address));
     for (const problem of plan.problems) this.ports.logger.error({ path: problem.path, code: problem.code, reason: problem.message }, 'an address is in danger');
     return plan;
   }

@@ -6,7 +6,7 @@ import { acceptedFrontends, decideGateways, fleetPorts, type FleetPorts, type Ga
 import { buildRoutingPlan, memberBackends, type LocalObjects, type NodeObject, type RoutingPlan, type RoutingPlanInput } from '#domain/routing-plan';
 
 import type { World } from '../observe/world.js';
-import { memoEqual, memoFields, memoLast } from './memo-last.js';
+import { memoEach, memoEqual, memoFields, memoLast } from './memo-last.js';
 
 /** What a plan is made from, beyond the world. */
 export interface PlanSources {
@@ -52,6 +52,7 @@ export class Planner {
   readonly #frontends = memoLast(acceptedFrontends);
   readonly #local = memoFields<LocalObjects>();
   readonly #localParts = memoLast(memberBackends);
+  readonly #keepParts = memoEach<MemberBackend>((part) => part.name);
   readonly #locality = memoLast(localityOf);
   readonly #keepLocality = memoEqual<Locality>(isDeepStrictEqual);
   readonly #routingInput = memoFields<RoutingPlanInput>();
@@ -74,7 +75,7 @@ export class Planner {
     const frontends = this.#frontends(decisions, assignments, this.clusterDomain);
     const locality = this.#keepLocality(this.#locality(world.nodes.values()));
     const routing = this.#routing(this.#routingInput({ clusterId, locality, frontends, local, imports }));
-    return { decisions, assignments, routing, localParts: this.#localParts(local), imports };
+    return { decisions, assignments, routing, localParts: this.#keepParts(this.#localParts(local)), imports };
   }
 
   /** What to do about addresses now; unlike {@link plan} it chooses, by the given circumstances. */
