@@ -23,7 +23,7 @@ export class Story {
   /** Draws who answered as bars, one line per cluster. */
   answers(from: string, report: TrafficReport): void {
     this.say(`${report.sent} requests from a pod in ${from}: ${report.failed} failed, slowest ${report.latencyMsMax} ms`);
-    for (const [cluster, count] of Object.entries(report.byCluster).sort()) {
+    for (const [cluster, count] of Object.entries(report.byCluster).sort(([a], [b]) => (a < b ? -1 : 1))) {
       const share = count / report.sent;
       process.stdout.write(`          ${cluster.padEnd(9)} ${'█'.repeat(Math.round(share * 40)).padEnd(40)} ${(share * 100).toFixed(0).padStart(3)} %\n`);
     }

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#adapters/embedded-postgres';
-import { corePath, echoDeployment, namespaceObject, clientPod, startTestbed, type ApiObject, type ClusterOptions, type PodRef, type Testbed, type TestbedCluster } from '#testbed';
+import { corePath, namespaceObject, clientPod, startTestbed, type ApiObject, type ClusterOptions, type PodRef, type Testbed, type TestbedCluster } from '#testbed';
 
 import { HubClient } from '../../apps/cli/src/hub-client.js';
 import { OwnProcess } from './hub-process.js';
-import { backEndObjects, frontEndObjects, SAMPLE } from './sample-objects.js';
+import { backEndObjects, frontEndObjects, modelDeployment, SAMPLE } from './sample-objects.js';
 import type { TrafficReport } from './traffic.js';
 import { until } from './until.js';
 
@@ -107,7 +107,7 @@ export class FleetUnderTest {
       this.clusters.map(async (cluster) => {
         const count = replicas[cluster.name] ?? 0;
         await cluster.apply([namespaceObject(SAMPLE.namespace)]);
-        await cluster.apply([clientPod(CALLER), echoDeployment({ ...SAMPLE, replicas: count }), ...backEndObjects, ...frontEndObjects]);
+        await cluster.apply([clientPod(CALLER), modelDeployment(count), ...backEndObjects, ...frontEndObjects]);
       }),
     );
     await Promise.all(this.clusters.map((cluster) => cluster.waitForReadyPods(SAMPLE.namespace, `app=${SAMPLE.name}`, replicas[cluster.name] ?? 0, 60_000)));
@@ -116,7 +116,7 @@ export class FleetUnderTest {
 
   /** Sets how many servers a cluster has. */
   async scaleSample(cluster: TestbedCluster, replicas: number): Promise<void> {
-    await cluster.apply([echoDeployment({ ...SAMPLE, replicas })]);
+    await cluster.apply([modelDeployment(replicas)]);
   }
 
   /** An object of a cluster, or undefined. */
@@ -128,7 +128,7 @@ export class FleetUnderTest {
   async gatewayAddress(cluster: TestbedCluster): Promise<string> {
     let gateway: GatewayStatus | undefined;
     const isProgrammed = async (): Promise<boolean> => {
-      gateway = (await cluster.api.find(`/apis/gateway.networking.k8s.io/v1/namespaces/${SAMPLE.namespace}/gateways/${SAMPLE.name}`)) as GatewayStatus | undefined;
+      gateway = await cluster.api.find(`/apis/gateway.networking.k8s.io/v1/namespaces/${SAMPLE.namespace}/gateways/${SAMPLE.name}`);
       return gateway?.status?.conditions?.some((condition) => condition.type === 'Programmed' && condition.status === 'True') === true;
     };
     await until(`${cluster.name}: Gateway Programmed`, isProgrammed, 60_000).catch((error: unknown) => {
