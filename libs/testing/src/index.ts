@@ -8,3 +8,5 @@ export * from './fake-kube/index.js';
 export * from './fake-hub-link.js';
 export * from './until.js';
 export * from './fake-nft/index.js';
+export * from './cluster-objects.fixture.js';
+export * from './job-queue/index.js';

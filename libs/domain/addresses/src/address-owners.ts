@@ -30,11 +30,13 @@ export function addressOwners({ ipAddresses, serviceAddresses, alsoTaken }: Addr
       const service = serviceAddresses.get(address);
       if (service !== undefined) return `Service "${keyOf(service)}"`;
       const ip = byName.get(address);
-      if (ip !== undefined) return ip.parent === undefined ? `IPAddress "${ip.name}"` : `${ip.parent.resource} "${keyOf(ip.parent)}"`;
+      if (ip !== undefined) return ip.parent === undefined ? `IPAddress "${ip.name}"` : `${OWNER_WORDS[ip.parent.resource] ?? ip.parent.resource} "${keyOf(ip.parent)}"`;
       return alsoTaken.has(address) ? 'somebody who took it a moment ago' : undefined;
     },
   };
 }
+
+const OWNER_WORDS: Readonly<Record<string, string>> = { [GATEWAY_RESOURCE]: 'Gateway', services: 'Service' };
 
 /** The key of a namespaced name. */
 export const keyOf = ({ namespace, name }: NamespacedName): string => (namespace === '' ? name : `${namespace}/${name}`);

@@ -72,7 +72,7 @@ const unmet = (value: string, cause: UnmetWish['cause'], message: string): Settl
 
 function ownerOf(address: string, { owners, given }: Context): string | undefined {
   const other = given.get(address);
-  return other === undefined ? owners.ownerOf(address) : `gateways "${keyOf(other)}", which is older`;
+  return other === undefined ? owners.ownerOf(address) : `Gateway "${keyOf(other)}", which is older`;
 }
 
 function give(address: string, claim: AddressClaim, { given }: Context): Settlement {

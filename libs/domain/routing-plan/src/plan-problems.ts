@@ -50,7 +50,9 @@ function backendProblems({ id, providers }: PlannedBackend): readonly Problem[] 
 }
 
 function repeated(keys: readonly string[], path: string, code: string): readonly Problem[] {
-  const twice = new Set(keys.filter((key, at) => keys.indexOf(key) !== at));
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const key of keys) (seen.has(key) ? twice : seen).add(key);
   return [...twice].map((key) => problem(path, code, `${key} is there more than once`));
 }
 
