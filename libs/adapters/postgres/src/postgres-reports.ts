@@ -1,0 +1,132 @@
+import { type BackendName, byKey, type ClusterId, FleetError, type MemberBackend, memberBackendDigest, reportDigest } from '#domain/fleet';
+import { type Fence, type Judgement, type MemberReport, type ReportOutcome, ReportStore } from '#ports';
+
+import { appendChanges, checkFence, type Database, type RunSql } from './database.js';
+import { encodeBody } from './part-row.js';
+import { clusterNotFound, codesOf, guarded } from './store-errors.js';
+
+const BACKENDS_MAX = 2_000;
+
+// A heartbeat is one statement: it writes nothing where the cluster is not there.
+const HEARTBEAT_SQL = `
+WITH cluster AS (SELECT id, freshness, first_list_complete, report_digest FROM clusters WHERE id = $1),
+beat AS (
+  INSERT INTO heartbeats (cluster_id, last_report_at, spoke_version, clock_skew_ms, applied_epoch, applied_sequence)
+  SELECT id, $2, $3, $4, $5, $6 FROM cluster
+  ON CONFLICT (cluster_id) DO UPDATE SET last_report_at = excluded.last_report_at, spoke_version = excluded.spoke_version,
+    clock_skew_ms = excluded.clock_skew_ms, applied_epoch = excluded.applied_epoch, applied_sequence = excluded.applied_sequence
+)
+SELECT freshness, first_list_complete, report_digest FROM cluster`;
+
+const UPSERT_PARTS_SQL = `
+INSERT INTO member_backends (cluster_id, name, body, encoding, digest, observed_at, first_seen_sequence)
+SELECT $1, name, body, encoding, digest, $2, sequence
+FROM unnest($3::text[], $4::bytea[], $5::text[], $6::text[], $7::bigint[]) AS p(name, body, encoding, digest, sequence)
+ON CONFLICT (cluster_id, name) DO UPDATE SET body = excluded.body, encoding = excluded.encoding, digest = excluded.digest, observed_at = excluded.observed_at`;
+
+const JUDGE_SQL = `
+UPDATE clusters SET freshness = $2 WHERE id = $1 AND freshness <> $2
+AND (SELECT last_report_at FROM heartbeats WHERE cluster_id = $1) IS NOT DISTINCT FROM $3::timestamptz RETURNING id`;
+
+/** Reports in PostgreSQL. */
+export class PostgresReportStore extends ReportStore {
+  readonly #db: Database;
+  constructor(db: Database) {
+    super();
+    this.#db = db;
+  }
+
+  async accept(report: MemberReport): Promise<ReportOutcome> {
+    const isChange = report.full || report.changed.length > 0 || report.removed.length > 0;
+    try {
+      const settled = isChange ? undefined : await this.#acceptHeartbeat(report);
+      return settled ?? (await this.#db.loggedSql((sql) => this.#acceptChanges(sql, report)));
+    } catch (error) {
+      // The cluster was removed while its report was on the way.
+      if (codesOf(error).includes('23503')) throw clusterNotFound(report.clusterId);
+      throw error;
+    }
+  }
+
+  /** The outcome of a report without changes; undefined where it still changes the member's freshness. */
+  async #acceptHeartbeat(report: MemberReport): Promise<ReportOutcome | undefined> {
+    const { rows } = await guarded(() => this.#db.pool.query<Record<string, unknown>>(HEARTBEAT_SQL, this.#heartbeat(report)));
+    const row = rows[0];
+    if (row === undefined) throw clusterNotFound(report.clusterId);
+    if (row['first_list_complete'] !== true) return { resendFull: true, sequence: undefined };
+    return row['freshness'] === 'fresh' ? { resendFull: row['report_digest'] !== report.digest, sequence: undefined } : undefined;
+  }
+
+  #heartbeat(report: MemberReport): unknown[] {
+    return [report.clusterId, this.#db.now(), report.spokeVersion, report.clockSkewMs, report.applied?.epoch ?? null, report.applied?.sequence ?? null];
+  }
+
+  async #acceptChanges(sql: RunSql, report: MemberReport): Promise<ReportOutcome> {
+    const { clusterId } = report;
+    const [row] = await sql(HEARTBEAT_SQL, ...this.#heartbeat(report));
+    if (row === undefined) throw clusterNotFound(clusterId);
+    if (!report.full && row['first_list_complete'] !== true) return { resendFull: true, sequence: undefined };
+    const stored = await sql('SELECT name, digest FROM member_backends WHERE cluster_id = $1', clusterId);
+    const diff = diffReport(report, new Map(stored.map((part) => [part['name'] as BackendName, String(part['digest'])])));
+    const isJudged = row['freshness'] !== 'fresh' || row['first_list_complete'] !== true;
+    const parts = [...diff.changed.map(({ backend }) => backend.name), ...diff.removed].map((name) => ({ kind: 'part', clusterId, name }) as const);
+    const sequences = await appendChanges(sql, [...parts, ...(isJudged ? [{ kind: 'member', clusterId } as const] : [])]);
+    if (diff.changed.length > 0) await sql(UPSERT_PARTS_SQL, clusterId, this.#db.now(), ...partColumns(diff.changed, sequences));
+    if (diff.removed.length > 0) await sql('DELETE FROM member_backends WHERE cluster_id = $1 AND name = ANY($2::text[])', clusterId, diff.removed);
+    if (isJudged || row['report_digest'] !== diff.digest) {
+      await sql("UPDATE clusters SET report_digest = $2, freshness = 'fresh', first_list_complete = true WHERE id = $1", clusterId, diff.digest);
+    }
+    return { resendFull: diff.digest !== report.digest, sequence: sequences.at(-1) };
+  }
+
+  async judge(judgements: readonly Judgement[], fence: Fence | undefined): Promise<readonly ClusterId[]> {
+    return this.#db.loggedSql(async (sql) => {
+      await checkFence(sql, fence);
+      const judged: ClusterId[] = [];
+      for (const { clusterId, freshness, lastReportAtMs } of [...judgements].sort(byKey((judgement) => judgement.clusterId))) {
+        const rows = await sql(JUDGE_SQL, clusterId, freshness, lastReportAtMs === undefined ? null : new Date(lastReportAtMs));
+        if (rows.length > 0) judged.push(clusterId);
+      }
+      await appendChanges(sql, judged.map((clusterId) => ({ kind: 'member', clusterId })));
+      return judged;
+    });
+  }
+}
+
+interface DigestedBackend {
+  readonly backend: MemberBackend;
+  readonly digest: string;
+}
+
+interface ReportDiff {
+  readonly changed: readonly DigestedBackend[];
+  readonly removed: readonly BackendName[];
+  /** Of the whole state after the report. */
+  readonly digest: string;
+}
+
+function diffReport(report: MemberReport, stored: ReadonlyMap<BackendName, string>): ReportDiff {
+  const told = report.changed.map((backend) => ({ backend, digest: memberBackendDigest(backend) }));
+  const toldNames = new Set(report.changed.map((backend) => backend.name));
+  const removed = report.full ? [...stored.keys()].filter((name) => !toldNames.has(name)).sort() : report.removed.filter((name) => stored.has(name));
+  const after = new Map(report.full ? [] : stored);
+  for (const { backend, digest } of told) after.set(backend.name, digest);
+  for (const name of removed) after.delete(name);
+  const digest = reportDigest(after);
+  if (report.full && digest !== report.digest) {
+    throw new FleetError('REPORT_DIGEST_MISMATCH', 'user', 'the full report does not add up to its own digest; upgrade the spoke, or send it again');
+  }
+  if (after.size > BACKENDS_MAX) throw new FleetError('REPORT_TOO_MANY_BACKENDS', 'user', `a cluster may have ${BACKENDS_MAX} backends; this would be ${after.size}`);
+  return { changed: told.filter((part) => stored.get(part.backend.name) !== part.digest), removed, digest };
+}
+
+function partColumns(changed: readonly DigestedBackend[], sequences: readonly bigint[]): unknown[] {
+  const bodies = changed.map(({ backend }) => encodeBody(backend));
+  return [
+    changed.map(({ backend }) => backend.name),
+    bodies.map(({ body }) => body),
+    bodies.map(({ encoding }) => encoding),
+    changed.map(({ digest }) => digest),
+    sequences.slice(0, changed.length).map(String),
+  ];
+}
