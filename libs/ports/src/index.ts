@@ -13,3 +13,4 @@ export * from './policies.port.js';
 export * from './random.port.js';
 export * from './reports.port.js';
 export * from './secret-box.port.js';
+export * from './job-queue.port.js';

@@ -1,0 +1,1 @@
+export { BullJobQueue, type BullJobQueueOptions, type QueueBackend } from './bull-job-queue.adapter.js';
