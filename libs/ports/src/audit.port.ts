@@ -1,6 +1,6 @@
 /** One audited change. */
 export interface AuditEntry {
-  /** Grows by one with every entry. */
+  /** Grows with every entry; a write that was taken back leaves a gap. */
   readonly id: bigint;
   readonly atMs: number;
   readonly by: string;

@@ -12,6 +12,8 @@ import { guarded } from './store-errors.js';
 const HEAD_SQL = "SELECT restore_counter || '.' || epoch_id AS epoch, sequence, frozen FROM hub_state WHERE id = 1";
 const MEMBER_COLUMNS = 'id, uid, labels, region, zone, network, freshness, first_list_complete AS "firstListComplete"';
 const POLICY_COLUMNS = 'name, namespaces, may_export AS "mayExport", may_import AS "mayImport", owner';
+// After a declared restore a backup's parts are hidden until their member has told everything anew.
+const CONFIRMED_PARTS = 'member_backends JOIN clusters ON clusters.id = cluster_id AND clusters.first_list_complete';
 const ENTRIES_SQL = 'SELECT sequence, kind, cluster_id, name, namespaces FROM change_log WHERE sequence > $1 ORDER BY sequence';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -30,7 +32,7 @@ export class PostgresChangeLog extends ChangeLog {
     return this.#db.snapshot(async (sql) => {
       const head = await readHead(sql);
       const members = (await sql(`SELECT ${MEMBER_COLUMNS} FROM clusters`)).map(toMember);
-      const parts = (await sql(`SELECT ${PART_COLUMNS} FROM member_backends`)).map(toPart);
+      const parts = (await sql(`SELECT ${PART_COLUMNS} FROM ${CONFIRMED_PARTS}`)).map(toPart);
       const policies = (await sql(`SELECT ${POLICY_COLUMNS} FROM sameness_policies`)).map(toPolicy);
       const history = (await sql(ENTRIES_SQL, 0)).map(toLogEntry);
       return { epoch: head.epoch, sequence: head.sequence, view: assembleView(members, parts, policies, head.freeze), history };
@@ -103,7 +105,7 @@ function assembleView(members: readonly MemberState[], parts: readonly MemberPar
 }
 
 const VALUES_SQL = {
-  parts: `SELECT ${PART_COLUMNS} FROM member_backends JOIN unnest($1::text[], $2::text[]) AS want(w_cluster, w_name) ON cluster_id = w_cluster AND name = w_name`,
+  parts: `SELECT ${PART_COLUMNS} FROM ${CONFIRMED_PARTS} JOIN unnest($1::text[], $2::text[]) AS want(w_cluster, w_name) ON cluster_id = w_cluster AND name = w_name`,
   members: `SELECT ${MEMBER_COLUMNS} FROM clusters WHERE id = ANY($1::text[])`,
   policies: `SELECT ${POLICY_COLUMNS} FROM sameness_policies WHERE name = ANY($1::text[])`,
 } as const;

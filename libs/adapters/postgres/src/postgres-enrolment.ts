@@ -27,11 +27,11 @@ export class PostgresEnrolmentStore extends EnrolmentStore {
 
   async enrol(claim: EnrolmentClaim, overlapMs: number): Promise<SpokeKey> {
     const keyId = keyIdOf(claim.publicKey);
+    // Whoever has no token of ours must not queue for the lock of the log.
+    if ((await guarded(() => this.#db.prisma.joinToken.count({ where: { tokenHash: claim.tokenHash } }))) === 0) throw foreignToken(claim);
     return this.#db.logged(async (tx) => {
       const token = await tx.joinToken.findUnique({ where: { tokenHash: claim.tokenHash }, include: { cluster: { omit: { kubeconfig: true } } } });
-      if (token === null || token.clusterId !== claim.clusterId) {
-        throw new FleetError('ENROL_TOKEN_FOREIGN', 'user', `this hub made no such join token for ${claim.clusterId}; create one here`);
-      }
+      if (token === null || token.clusterId !== claim.clusterId) throw foreignToken(claim);
       if (token.usedUid !== null) return answeredBefore(tx, token, { uid: claim.clusterUid, keyId });
       await this.#checkClaim(tx, token, claim);
       await this.#bind(tx, token, claim);
@@ -95,6 +95,8 @@ export class PostgresEnrolmentStore extends EnrolmentStore {
 }
 
 type BoundToken = JoinToken & { readonly cluster: Pick<Cluster, 'uid'> };
+
+const foreignToken = ({ clusterId: id }: EnrolmentClaim): FleetError => new FleetError('ENROL_TOKEN_FOREIGN', 'user', `this hub made no such join token for ${id}; create one here`);
 
 async function answeredBefore(tx: Tx, token: JoinToken, claim: { readonly uid: string; readonly keyId: string }): Promise<SpokeKey> {
   const row = token.usedUid === claim.uid && token.usedKeyId === claim.keyId ? await tx.spokeKey.findUnique({ where: { keyId: claim.keyId } }) : null;

@@ -65,10 +65,11 @@ export class PostgresReportStore extends ReportStore {
     const { clusterId } = report;
     const [row] = await sql(HEARTBEAT_SQL, ...this.#heartbeat(report));
     if (row === undefined) throw clusterNotFound(clusterId);
-    if (!report.full && row['first_list_complete'] !== true) return { resendFull: true, sequence: undefined };
+    const isFirst = row['first_list_complete'] !== true;
+    if (!report.full && isFirst) return { resendFull: true, sequence: undefined };
     const stored = await sql('SELECT name, digest FROM member_backends WHERE cluster_id = $1', clusterId);
-    const diff = diffReport(report, new Map(stored.map((part) => [part['name'] as BackendName, String(part['digest'])])));
-    const isJudged = row['freshness'] !== 'fresh' || row['first_list_complete'] !== true;
+    const diff = diffReport(report, new Map(stored.map((part) => [part['name'] as BackendName, String(part['digest'])])), isFirst);
+    const isJudged = row['freshness'] !== 'fresh' || isFirst;
     const parts = [...diff.changed.map(({ backend }) => backend.name), ...diff.removed].map((name) => ({ kind: 'part', clusterId, name }) as const);
     const sequences = await appendChanges(sql, [...parts, ...(isJudged ? [{ kind: 'member', clusterId } as const] : [])]);
     if (diff.changed.length > 0) await sql(UPSERT_PARTS_SQL, clusterId, this.#db.now(), ...partColumns(diff.changed, sequences));
@@ -105,7 +106,7 @@ interface ReportDiff {
   readonly digest: string;
 }
 
-function diffReport(report: MemberReport, stored: ReadonlyMap<BackendName, string>): ReportDiff {
+function diffReport(report: MemberReport, stored: ReadonlyMap<BackendName, string>, isFirst: boolean): ReportDiff {
   const told = report.changed.map((backend) => ({ backend, digest: memberBackendDigest(backend) }));
   const toldNames = new Set(report.changed.map((backend) => backend.name));
   const removed = report.full ? [...stored.keys()].filter((name) => !toldNames.has(name)).sort() : report.removed.filter((name) => stored.has(name));
@@ -117,7 +118,8 @@ function diffReport(report: MemberReport, stored: ReadonlyMap<BackendName, strin
     throw new FleetError('REPORT_DIGEST_MISMATCH', 'user', 'the full report does not add up to its own digest; upgrade the spoke, or send it again');
   }
   if (after.size > BACKENDS_MAX) throw new FleetError('REPORT_TOO_MANY_BACKENDS', 'user', `a cluster may have ${BACKENDS_MAX} backends; this would be ${after.size}`);
-  return { changed: told.filter((part) => stored.get(part.backend.name) !== part.digest), removed, digest };
+  // What the view did not show until now is news, even where a backup held it.
+  return { changed: told.filter((part) => isFirst || stored.get(part.backend.name) !== part.digest), removed, digest };
 }
 
 function partColumns(changed: readonly DigestedBackend[], sequences: readonly bigint[]): unknown[] {

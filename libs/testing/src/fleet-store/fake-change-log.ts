@@ -1,4 +1,4 @@
-import { type Change, type FleetView, latestPerTarget, type LogEntry, type MemberPart } from '#domain/fleet';
+import { type Change, type ClusterId, type FleetView, latestPerTarget, type LogEntry, type MemberPart } from '#domain/fleet';
 import { type ChangeBatch, ChangeLog, type LoadedView } from '#ports';
 
 import { type FakePartRow, type FakeState, memberStateOf, sortedBy } from './fake-state.js';
@@ -17,13 +17,18 @@ export class FakeChangeLog extends ChangeLog {
 
   #view(): FleetView {
     const { clusters, parts, policies, freeze } = this.#state.tables;
-    const rows = sortedBy(parts, ([clusterId]) => clusterId).flatMap(([, ofCluster]) => [...ofCluster.values()].map(partOf));
+    const rows = sortedBy(parts, ([clusterId]) => clusterId).filter(([clusterId]) => this.#isConfirmed(clusterId)).flatMap(([, ofCluster]) => [...ofCluster.values()].map(partOf));
     return {
       members: new Map(sortedBy(clusters.values(), (row) => row.cluster.id).map((row) => [row.cluster.id, memberStateOf(row)])),
       parts: Map.groupBy(rows, (part) => part.backend.name),
       policies: sortedBy(policies.values(), (policy) => policy.name),
       freeze,
     };
+  }
+
+  // After a declared restore a backup's parts are hidden until their member has told everything anew.
+  #isConfirmed(clusterId: ClusterId): boolean {
+    return this.#state.tables.clusters.get(clusterId)?.firstListComplete === true;
   }
 
   async changesSince(epoch: string, sequence: bigint): Promise<ChangeBatch | undefined> {
@@ -38,7 +43,7 @@ export class FakeChangeLog extends ChangeLog {
     const { clusters, parts, policies, freeze } = this.#state.tables;
     switch (target.kind) {
       case 'part': {
-        const row = parts.get(target.clusterId)?.get(target.name);
+        const row = this.#isConfirmed(target.clusterId) ? parts.get(target.clusterId)?.get(target.name) : undefined;
         return { ...target, sequence, part: row === undefined ? undefined : partOf(row) };
       }
       case 'member': {

@@ -19,13 +19,13 @@ export class FakeReportStore extends ReportStore {
       return { resendFull: true, sequence: undefined };
     }
     const start = this.#state.tables.sequence;
-    const differs = this.#applyParts(report);
+    const differs = this.#applyParts(report, !row.firstListComplete);
     this.#saveHeartbeat(row, report, { freshness: 'fresh', firstListComplete: true });
     const end = this.#state.tables.sequence;
     return { resendFull: differs, sequence: end === start ? undefined : end };
   }
 
-  #applyParts(report: MemberReport): boolean {
+  #applyParts(report: MemberReport, isFirst: boolean): boolean {
     const { clusterId, full } = report;
     const before = this.#state.tables.parts.get(clusterId) ?? new Map<BackendName, FakePartRow>();
     const changed = new Map(report.changed.map((backend) => [backend.name, { backend, digest: memberBackendDigest(backend) }]));
@@ -36,7 +36,8 @@ export class FakeReportStore extends ReportStore {
     const after = new Map(before);
     for (const [name, part] of changed) {
       const known = before.get(name);
-      if (known?.digest === part.digest) continue;
+      // What the view did not show until now is news, even where a backup held it.
+      if (!isFirst && known?.digest === part.digest) continue;
       const sequence = this.#state.append({ kind: 'part', clusterId, name });
       after.set(name, { ...part, clusterId, firstSeenSequence: known?.firstSeenSequence ?? sequence });
     }

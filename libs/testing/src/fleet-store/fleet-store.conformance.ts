@@ -505,15 +505,23 @@ function leaseRules(context: Context, harness: FleetStoreHarness): void {
     await store.membership.register(registration(EAST), 'ada');
     await enrolled(store, EAST, 'uid-1', 1);
     await store.reports.accept(fullReport(EAST, [backend(MODEL)]));
+    const firstPart = (await store.changeLog.loadView()).view.parts.get(MODEL)?.[0];
     const before = await store.hubState.identity();
     expect(await (await harness.openReplica(store, clock)).hubState.identity()).toEqual(before);
     await clock.advance(1_000);
     const after = await store.hubState.declareRestore('ada');
     expect(after).toEqual({ epoch: expect.stringMatching(/^1\..+/), restoreCounter: before.restoreCounter + 1, epochBeganAtMs: clock.nowMs() });
-    expect((await store.changeLog.loadView()).view.members.get(EAST)).toMatchObject({ freshness: 'joining', firstListComplete: false });
+    const restored = await store.changeLog.loadView();
+    expect(restored.view.members.get(EAST)).toMatchObject({ freshness: 'joining', firstListComplete: false });
+    expect(restored.view.parts.size).toBe(0);
     expect((await store.reports.accept(deltaReport(EAST, {}, [backend(MODEL)]))).resendFull).toBe(true);
     await store.reports.accept(fullReport(EAST, [backend(MODEL)]));
-    expect((await store.changeLog.loadView()).view.members.get(EAST)).toMatchObject({ freshness: 'fresh', firstListComplete: true });
+    const batch = await store.changeLog.changesSince(after.epoch, restored.sequence);
+    expect(batch?.changes).toEqual([
+      { kind: 'part', sequence: restored.sequence + 1n, clusterId: EAST, name: MODEL, part: { ...firstPart } },
+      { kind: 'member', sequence: restored.sequence + 2n, clusterId: EAST, member: expect.objectContaining({ freshness: 'fresh', firstListComplete: true }) },
+    ]);
+    expect((await store.changeLog.loadView()).view.parts.get(MODEL)).toEqual([firstPart]);
   });
 }
 
