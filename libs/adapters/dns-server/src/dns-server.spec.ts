@@ -6,7 +6,7 @@ import { decode, encode, type Packet } from 'dns-packet';
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
 
-import { buildDnsZone, GATEWAY_ZONE } from '#domain/dns-records';
+import { buildDnsZone, gatewayZone } from '#domain/dns-records';
 import type { Frontend } from '#domain/routing-plan';
 import { testSeed } from '#testing';
 
@@ -14,7 +14,7 @@ import { DnsResponder } from './dns-responder.js';
 import { startDnsServer, type DnsServer, type DnsServerOptions } from './dns-server.js';
 
 const frontend = (name: string, addresses: readonly string[]): Frontend => ({ kind: 'gateway', namespace: 'ai', name, addresses, dnsNames: [`${name}.ai.gw.cluster.local`], listeners: [] });
-const zoneOf = (...frontends: Frontend[]) => buildDnsZone(frontends, { origin: GATEWAY_ZONE, nameServer: 'ns.example', serial: 1 });
+const zoneOf = (...frontends: Frontend[]) => buildDnsZone(frontends, { origin: gatewayZone('cluster.local'), nameServer: 'ns.example', serial: 1 });
 
 const manyAddresses = Array.from({ length: 100 }, (_, index) => `172.30.1.${index}`);
 const zone = zoneOf(frontend('model', ['172.30.0.41']), frontend('wide', manyAddresses));

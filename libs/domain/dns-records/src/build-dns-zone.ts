@@ -2,8 +2,8 @@ import type { Frontend, FrontendListener } from '#domain/routing-plan';
 
 import type { DnsRecord, DnsZone, SoaRecord } from './dns-zone.js';
 
-/** The zone of Gateway addresses. */
-export const GATEWAY_ZONE = 'gw.cluster.local';
+/** The zone of Gateway addresses under a cluster's DNS domain. */
+export const gatewayZone = (clusterDomain: string): string => `gw.${asciiLowerCase(clusterDomain)}`;
 
 /** How long any answer may be kept: addresses move within seconds of a Gateway's deletion. */
 export const TTL_SECONDS = 5;

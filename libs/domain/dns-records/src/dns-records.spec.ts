@@ -5,9 +5,9 @@ import type { Frontend } from '#domain/routing-plan';
 import { routingPlanArbitrary, testSeed } from '#testing';
 
 import { answerQuestion } from './answer-question.js';
-import { buildDnsZone, GATEWAY_ZONE } from './build-dns-zone.js';
+import { buildDnsZone, gatewayZone } from './build-dns-zone.js';
 
-const options = { origin: GATEWAY_ZONE, nameServer: 'spillway-spoke-dns.spillway-system.svc.cluster.local', serial: 7 };
+const options = { origin: gatewayZone('cluster.local'), nameServer: 'spillway-spoke-dns.spillway-system.svc.cluster.local', serial: 7 };
 
 const frontend = (namespace: string, name: string, addresses: readonly string[], listeners: Frontend['listeners'] = []): Frontend => ({ kind: 'gateway', namespace, name, addresses, dnsNames: [`${name}.${namespace}.gw.cluster.local`], listeners });
 

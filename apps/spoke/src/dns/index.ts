@@ -1,0 +1,1 @@
+export { startDnsRole, type DnsRole, type DnsRoleParts } from './dns-role.js';
