@@ -1,10 +1,10 @@
 import { SHARE_MODULUS, type NftChain, type NftRule, type NftRuleset, type NftSet } from '#domain/nft-ruleset';
 
-import { LIST_ITEM } from './constants.js';
+import { LIST_ITEM, SET_ATTR } from './constants.js';
 import { writeExpressions } from './encode-rule.js';
-import { writeSetDeclaration } from './encode-set.js';
+import { declarationOf, writeSetDeclaration } from './encode-set.js';
 import { MessageWriter } from './message-writer.js';
-import { containsAttributes, parseAttributes, type Attribute } from './parse-messages.js';
+import { containsAttributes, parseAttributes, u32Of, type Attribute } from './parse-messages.js';
 import type { KernelChain, KernelSet, KernelTable } from './read-table.js';
 
 /**
@@ -33,7 +33,8 @@ function adoptSet(set: KernelSet, same: NftSet | undefined): NftSet | undefined 
   const { content } = set;
   if (content === undefined) return undefined;
   const adopted = content.kind === 'shares' ? { ...content, modulus: same?.kind === 'shares' ? same.modulus : SHARE_MODULUS } : content;
-  return containsAttributes(declarationAttributes(adopted), set.declaration) ? adopted : undefined;
+  const hasSameFlags = u32Of(set.declaration, SET_ATTR.FLAGS) === declarationOf(adopted).flags;
+  return hasSameFlags && containsAttributes(declarationAttributes(adopted), set.declaration) ? adopted : undefined;
 }
 
 // The batch's own number for the set is the one attribute that the kernel does not keep.

@@ -33,7 +33,6 @@ export function declarationOf(set: NftSet): SetDeclaration {
         keyType: concatenated(TYPE.IP_ADDRESS, TYPE.PROTOCOL, TYPE.PORT),
         keyLength: 12,
         dataType: DATA_TYPE_VERDICT,
-        dataLength: 0,
         userdata: Buffer.concat([keyOrder(ORDER_NONE), dataOrder(ORDER_NONE), CONCATENATED_KEY, dataIsInterval(0)]),
       };
     case 'shares':
@@ -96,7 +95,8 @@ export function writeSetDeclaration(writer: MessageWriter, set: NftSet): void {
   const declaration = declarationOf(set);
   writer.text(SET_ATTR.TABLE, TABLE_NAME);
   writer.text(SET_ATTR.NAME, set.name);
-  writer.u32(SET_ATTR.FLAGS, declaration.flags);
+  // The kernel leaves out what is 0, and so do we: declarations are compared when a table is adopted.
+  if (declaration.flags !== 0) writer.u32(SET_ATTR.FLAGS, declaration.flags);
   writer.u32(SET_ATTR.KEY_TYPE, declaration.keyType);
   writer.u32(SET_ATTR.KEY_LENGTH, declaration.keyLength);
   if (declaration.dataType !== undefined) writer.u32(SET_ATTR.DATA_TYPE, declaration.dataType);
