@@ -1,0 +1,148 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+
+import { Controller, DEFAULT_CONTROLLER_OPTIONS, SimulatedNodes, TokenReviewer } from '#apps/spoke';
+import { HttpKube, memberKubeConnection } from '#adapters/kube';
+import { parseKubeconfig } from '#contracts/kubeconfig';
+import { KUBE_KINDS } from '#contracts/kube-objects';
+import { backendName, clusterId } from '#domain/fleet';
+import { SystemClock, SystemRandom } from '#platform';
+import type { KubeKind, KubeObject } from '#ports';
+import { FakeHubLink } from '#testing';
+import { applyYaml, gatewayApiCrds, startControlPlane, testbedProblems, type LoneControlPlane } from '#testbed';
+
+const problems = testbedProblems();
+if (problems.length > 0) process.stderr.write(`SKIPPED the controller against a real API server:\n${problems.map((problem) => `  - ${problem}\n`).join('')}`);
+const describeHere = problems.length === 0 ? describe : describe.skip;
+
+const SYSTEM = 'spillway-system';
+const clock = new SystemClock();
+
+async function eventually<T>(what: string, read: () => Promise<T> | T, holds: (value: T) => boolean, timeoutMs = 20_000): Promise<T> {
+  const endAtMs = Date.now() + timeoutMs;
+  for (;;) {
+    const value = await read();
+    if (holds(value)) return value;
+    if (Date.now() > endAtMs) throw new Error(`${what}: not within ${timeoutMs} ms; last seen: ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+const object = (kind: KubeKind, metadata: KubeObject['metadata'], body: object): KubeObject => ({ apiVersion: kind.group === '' ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind, metadata, ...body });
+
+describeHere('the controller on a real API server', () => {
+  let cluster: LoneControlPlane;
+  let kube: HttpKube;
+  let controller: Controller;
+  const nodes = new SimulatedNodes(clock);
+  const link = new FakeHubLink(clock);
+  const start = (server: SimulatedNodes): Controller => {
+    const started = new Controller({ kube, link, clock, random: new SystemRandom(), logger: pino({ level: 'silent' }), registry: new Registry(), server }, { ...DEFAULT_CONTROLLER_OPTIONS, lastGoodIntervalMs: 100 });
+    started.start();
+    return started;
+  };
+  const status = async (kind: KubeKind, name: string): Promise<string> => JSON.stringify((await kube.find(kind, { namespace: 'ai', name }))?.['status'] ?? {});
+  const create = async (kind: KubeKind, metadata: KubeObject['metadata'], body: object): Promise<KubeObject> => kube.create(kind, object(kind, metadata, body));
+  const addresses = async (): Promise<string[]> => (await kube.list(KUBE_KINDS.ipAddress, { labelSelector: 'ipaddress.kubernetes.io/managed-by=spillway.dev' })).map((one) => one.metadata.name);
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({ name: 'spoke-controller' });
+    const parsed = parseKubeconfig(cluster.kubeconfig(), { allowLocalServers: true });
+    if (!parsed.ok) throw new Error('the testbed gave a kubeconfig that is not accepted');
+    kube = new HttpKube(memberKubeConnection(parsed.connection), { clock, random: new SystemRandom() });
+    for (const name of [SYSTEM, 'ai']) await create(KUBE_KINDS.namespace, { name }, {});
+    nodes.connect('n1');
+    link.addToken('t1', 'east-1');
+    controller = start(nodes);
+  }, 60_000);
+
+  afterAll(async () => {
+    await controller?.stop();
+    kube?.close();
+    await cluster?.stop();
+  });
+
+  it('without the Gateway API it waits, and begins when the definitions appear', async () => {
+    await eventually('an empty plan', () => nodes.snapshot?.clusters.length, (count) => count === 0);
+    expect(controller.missingKinds()).toEqual(['GatewayClass', 'Gateway', 'TCPRoute', 'ReferenceGrant', 'CompositeBackend', 'EndpointSelector']);
+    for (const text of await gatewayApiCrds()) await applyYaml(cluster.plane.api, text);
+    for (const file of readdirSync('helm/spoke/crds')) await applyYaml(cluster.plane.api, readFileSync(join('helm/spoke/crds', file), 'utf8'));
+    await eventually('every kind', () => controller.missingKinds(), (kinds) => kinds.length === 0);
+  });
+
+  it('every status is one that the API server takes, and a Gateway becomes Programmed', async () => {
+    await create(KUBE_KINDS.node, { name: 'n1', labels: { 'topology.kubernetes.io/region': 'east' } }, {}).then((node) => kube.replaceStatus(KUBE_KINDS.node, { ...node, status: { conditions: [{ type: 'Ready', status: 'True', reason: 'Test', message: '', lastHeartbeatTime: new Date().toISOString(), lastTransitionTime: new Date().toISOString() }] } }));
+    const agent = { 'app.kubernetes.io/name': 'spillway-spoke', 'app.kubernetes.io/component': 'node' };
+    const container = { name: 'c', image: 'none' };
+    await create(KUBE_KINDS.serviceAccount, { namespace: SYSTEM, name: 'default' }, {}).catch(() => undefined);
+    await create(KUBE_KINDS.serviceAccount, { namespace: 'ai', name: 'default' }, {}).catch(() => undefined);
+    await create(KUBE_KINDS.pod, { namespace: SYSTEM, name: 'agent', labels: agent }, { spec: { nodeName: 'n1', containers: [container] } });
+    const pod = await create(KUBE_KINDS.pod, { namespace: 'ai', name: 'p1', labels: { app: 'model' } }, { spec: { nodeName: 'n1', containers: [{ ...container, ports: [{ name: 'http', containerPort: 8080 }] }] } });
+    await kube.replaceStatus(KUBE_KINDS.pod, { ...pod, status: { phase: 'Running', podIP: '10.1.0.1', podIPs: [{ ip: '10.1.0.1' }], conditions: [{ type: 'Ready', status: 'True' }] } });
+    await create(KUBE_KINDS.gatewayClass, { name: 'cluster-ip' }, { spec: { controllerName: 'spillway.dev/cluster-ip' } });
+    await create(KUBE_KINDS.gateway, { namespace: 'ai', name: 'front' }, { spec: { gatewayClassName: 'cluster-ip', listeners: [{ name: 'tcp', port: 80, protocol: 'TCP' }] } });
+    await create(KUBE_KINDS.endpointSelector, { namespace: 'ai', name: 'model' }, { spec: { selector: { matchLabels: { app: 'model' } }, ports: [{ name: 'http', targetPort: 'http', protocol: 'TCP' }] } });
+    await create(KUBE_KINDS.compositeBackend, { namespace: 'ai', name: 'model' }, { spec: { backendRef: { group: 'spillway.dev', kind: 'EndpointSelector', name: 'model' }, ports: [{ port: 80, targetPort: 'http', protocol: 'TCP' }] } });
+    await create(KUBE_KINDS.tcpRoute, { namespace: 'ai', name: 'front' }, { spec: { parentRefs: [{ name: 'front' }], rules: [{ backendRefs: [{ group: 'spillway.dev', kind: 'CompositeBackend', name: 'model', port: 80 }] }] } });
+    await eventually('Gateway', () => status(KUBE_KINDS.gateway, 'front'), (text) => text.includes('Every Ready node'));
+    await eventually('TCPRoute', () => status(KUBE_KINDS.tcpRoute, 'front'), (text) => text.includes('spillway.dev/cluster-ip'));
+    await eventually('CompositeBackend', () => status(KUBE_KINDS.compositeBackend, 'model'), (text) => text.includes('Programmed') && text.includes('"serving":1'));
+    await eventually('EndpointSelector', () => status(KUBE_KINDS.endpointSelector, 'model'), (text) => text.includes('Accepted'));
+    expect(nodes.snapshot?.loadAssignments[0]?.localities[0]?.endpoints).toMatchObject([{ address: '10.1.0.1', port: 8080, health: 'HEALTHY' }]);
+    expect((await addresses()).length).toBe(1);
+  });
+
+  it('an address that a Service holds is not given to a Gateway, and the Gateway says who has it', async () => {
+    await create(KUBE_KINDS.service, { namespace: 'ai', name: 'holder' }, { spec: { clusterIP: '10.96.7.7', ports: [{ port: 80 }] } });
+    await create(KUBE_KINDS.gateway, { namespace: 'ai', name: 'late' }, { spec: { gatewayClassName: 'cluster-ip', addresses: [{ type: 'IPAddress', value: '10.96.7.7' }], listeners: [{ name: 'tcp', port: 80, protocol: 'TCP' }] } });
+    await eventually('refusal', () => status(KUBE_KINDS.gateway, 'late'), (text) => text.includes('AddressNotUsable') && text.includes('holder'));
+    await kube.remove(KUBE_KINDS.gateway, { namespace: 'ai', name: 'late' });
+    await eventually('gone', () => kube.find(KUBE_KINDS.gateway, { namespace: 'ai', name: 'late' }), (found) => found === undefined);
+  });
+
+  it('a Service cannot take the address of a Gateway', async () => {
+    const [held] = await addresses();
+    await expect(create(KUBE_KINDS.service, { namespace: 'ai', name: 'thief' }, { spec: { clusterIP: held, ports: [{ port: 80 }] } })).rejects.toMatchObject({ code: 'KUBE_INVALID' });
+  });
+
+  it('a token of a node agent speaks for its own node, and no other token does', async () => {
+    const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: ['spillway-spoke-node'], trustMs: 60_000, refuseMs: 1_000, cacheEntriesMax: 10 });
+    const token = async (account: string, audience: string): Promise<string> => {
+      await create(KUBE_KINDS.serviceAccount, { namespace: SYSTEM, name: account }, {}).catch(() => undefined);
+      const pod = await create(KUBE_KINDS.pod, { namespace: SYSTEM, name: `${account}-${audience.length}` }, { spec: { nodeName: 'n1', serviceAccountName: account, containers: [{ name: 'c', image: 'none' }] } });
+      const spec = { audiences: [audience], boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: pod.metadata.name, uid: pod.metadata.uid } };
+      const answer = await cluster.plane.api.send<{ status: { token: string } }>('POST', `/api/v1/namespaces/${SYSTEM}/serviceaccounts/${account}/token`, { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec } });
+      return answer.status.token;
+    };
+    expect(await reviewer.review(await token('spillway-spoke-node', 'spillway-xds'))).toEqual({ serviceAccount: 'spillway-spoke-node', nodeName: 'n1', podName: 'spillway-spoke-node-12' });
+    await expect(reviewer.review(await token('someone-else', 'spillway-xds'))).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
+    await expect(reviewer.review(await token('spillway-spoke-node', 'elsewhere'))).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
+    await expect(reviewer.review('forged')).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
+  });
+
+  it('a join token leads to a saved identity, a report and a last good state from which the next start serves', async () => {
+    link.setImport({ name: backendName('ai', 'model'), trafficClass: 'endpoints', sessionAffinity: 'None', conflicts: [], refusals: [], memberCount: 2, servingCount: 2, providers: [{ clusterId: clusterId('west-1'), locality: { region: 'west', zone: '' }, path: 'direct', endpoints: [{ address: '10.2.0.1', targetPorts: [8080], ready: true, serving: true, terminating: false, zone: '', node: '' }], ports: [{ port: 80, protocol: 'TCP' }], readyAssumed: 1 }], ports: [{ port: { port: 80, protocol: 'TCP' }, shares: [{ clusterId: clusterId('west-1'), shareBp: 10_000 }] }] });
+    await create(KUBE_KINDS.secret, { namespace: SYSTEM, name: 'spillway-join' }, { data: { token: Buffer.from('t1').toString('base64') } });
+    await eventually('reported', () => link.reported.get(clusterId('east-1'))?.size, (size) => size === 1);
+    await eventually('saved', () => kube.find(KUBE_KINDS.configMap, { namespace: SYSTEM, name: 'spillway-last-good-0' }), (found) => found !== undefined);
+    await controller.stop();
+    link.goAway();
+    const again = new SimulatedNodes(clock);
+    again.connect('n1');
+    controller = start(again);
+    await eventually('served again', () => JSON.stringify(again.snapshot ?? {}), (text) => text.includes('10.2.0.1'));
+    expect(again.snapshot).toEqual(nodes.snapshot);
+  });
+
+  it('leaving gives every address back and takes the finalizers off', async () => {
+    await kube.apply(KUBE_KINDS.namespace, object(KUBE_KINDS.namespace, { name: SYSTEM, annotations: { 'spillway.dev/leave': 'request-1' } }, {}), 'test');
+    await eventually('left', () => kube.find(KUBE_KINDS.namespace, { name: SYSTEM }), (found) => found?.metadata.annotations?.['spillway.dev/left'] === 'request-1');
+    expect(await addresses()).toEqual([]);
+    expect((await kube.find(KUBE_KINDS.gateway, { namespace: 'ai', name: 'front' }))?.metadata.finalizers ?? []).toEqual([]);
+    expect((await kube.find(KUBE_KINDS.serviceCidr, { name: 'kubernetes' }))?.metadata.finalizers ?? []).not.toContain('spillway.dev/address-protection');
+  });
+});
