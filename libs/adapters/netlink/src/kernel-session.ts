@@ -38,7 +38,8 @@ export class KernelSession {
     const batch = encodeBatch(operations, this.#nextSequence());
     this.#sequence = batch.lastSequence + 1;
     const doing = operations.length === 1 ? describeOperation(operations[0]) : `changing the table in ${operations.length} steps`;
-    await this.#socket.send(batch.bytes, doing);
+    const sendErrno = await this.#socket.send(batch.bytes);
+    if (sendErrno !== 0) return { errno: sendErrno, operation: undefined, error: kernelError(sendErrno, doing) };
     const answers = this.#drain();
     for (const answer of answers) {
       const errno = errnoOf(answer);
@@ -93,7 +94,8 @@ export class KernelSession {
     const message = writer.begin({ type, flags, family: AF_INET, sequence });
     write(writer);
     writer.end(message);
-    await this.#socket.send(writer.bytes(), 'reading from nftables');
+    const errno = await this.#socket.send(writer.bytes());
+    if (errno !== 0) throw kernelError(errno, 'reading from nftables');
     return sequence;
   }
 

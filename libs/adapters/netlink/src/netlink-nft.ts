@@ -1,11 +1,11 @@
-import { diffNftRuleset, REJECTED_COUNTER, TABLE_NAME, type NftOperation, type NftRuleset } from '#domain/nft-ruleset';
+import { diffNftRuleset, REJECTED_COUNTER, splitNftOperations, TABLE_NAME, type NftOperation, type NftRuleset } from '#domain/nft-ruleset';
 import { Nft, type NftApplied } from '#ports';
 
 import { adoptTable } from './adopt-table.js';
 import { ChangeMonitor } from './change-monitor.js';
 import { COUNTER_ATTR, NFT_MSG, OBJ_ATTR, OBJ_COUNTER } from './constants.js';
 import { ERRNO } from './errno.js';
-import { KernelSession } from './kernel-session.js';
+import { KernelSession, type KernelRefusal } from './kernel-session.js';
 import { loadLibc, type Libc } from './libc.js';
 import { NetlinkSocket } from './netlink-socket.js';
 import { attributesOf, findAttribute, nestedOf } from './parse-messages.js';
@@ -129,8 +129,13 @@ export class NetlinkNft extends Nft {
     return operations.length;
   }
 
-  async #transact(operations: readonly NftOperation[]): ReturnType<KernelSession['transact']> {
-    return operations.length === 0 ? undefined : this.#session.transact(operations);
+  // One transaction; where the kernel does not take so much at once, several by the rule of splitNftOperations.
+  async #transact(operations: readonly NftOperation[]): Promise<KernelRefusal | undefined> {
+    if (operations.length === 0) return undefined;
+    const refusal = await this.#session.transact(operations);
+    const halves = refusal?.errno === ERRNO.EMSGSIZE ? splitNftOperations(operations) : undefined;
+    if (halves === undefined) return refusal;
+    return (await this.#transact(halves[0])) ?? (await this.#transact(halves[1]));
   }
 
   async #readBack(wanted: NftRuleset): Promise<NftRuleset | undefined> {

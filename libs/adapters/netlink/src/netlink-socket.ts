@@ -55,16 +55,16 @@ export class NetlinkSocket {
   }
 
   /**
-   * Sends one buffer as a whole: a batch is one message to the kernel, so the socket's send limit is raised to it first.
-   * When it resolves the kernel has worked through it, and its answers wait to be received.
+   * Sends one buffer as a whole: a batch is one message to the kernel, so the socket's send limit is raised to it first
+   * (a limit that only the machine's own administrator may raise; the answer is EMSGSIZE elsewhere). Gives the errno, 0 for
+   * none; then the kernel has worked through it, and its answers wait to be received.
    */
-  async send(bytes: Buffer, doing: string): Promise<void> {
+  async send(bytes: Buffer): Promise<number> {
     if (bytes.length > this.#sendLimit && this.#setOption(SOL_SOCKET, SO_SNDBUFFORCE, bytes.length) === 0) this.#sendLimit = bytes.length;
-    await new Promise<void>((resolve, reject) => {
+    return new Promise<number>((resolve, reject) => {
       this.#libc.send.async(this.fd, bytes, bytes.length, 0, (error, result) => {
-        if (error !== null && error !== undefined) reject(error instanceof Error ? error : new Error('send failed'));
-        else if (result < 0) reject(kernelError(this.#libc.errno(), doing));
-        else resolve();
+        if (error instanceof Error) reject(error);
+        else resolve(result < 0 ? this.#libc.errno() : 0);
       });
     });
   }

@@ -23,7 +23,9 @@ export type NftOperation =
  * whatever the kernel holds, a table or none, still in one transaction.
  *
  * Order: elements go before what they point to, names come before what uses them, and the other way round at the end.
- * An object whose declaration changed cannot be altered in place; where there is one, the whole table is replaced.
+ * Shares are filled before a verdict leads to them, so that a transaction that is too large for a kernel's socket may be
+ * split ({@link splitNftOperations}). An object whose declaration changed cannot be altered in place; where there is one,
+ * the whole table is replaced.
  */
 export function diffNftRuleset(before: NftRuleset | undefined, after: NftRuleset): readonly NftOperation[] {
   if (before === undefined || isRedeclared(before, after)) return replaceTable(after);
@@ -31,15 +33,16 @@ export function diffNftRuleset(before: NftRuleset | undefined, after: NftRuleset
   const chains = pairUp(before.chains, after.chains);
   const counters = { gone: before.counters.filter((name) => !after.counters.includes(name)), come: after.counters.filter((name) => !before.counters.includes(name)) };
   const rewritten = chains.kept.filter(([old, now]) => renderRules(old) !== renderRules(now)).map(([, now]) => now);
-  const elements = sets.kept.map(([old, now]) => diffSetElements(old, now));
+  const elements = [...sets.come.map((set) => ({ gone: undefined, come: set })), ...sets.kept.map(([old, now]) => diffSetElements(old, now))];
   return [
     ...counters.come.map((name): NftOperation => ({ op: 'add-counter', name })),
     ...sets.come.map((set): NftOperation => ({ op: 'add-set', set })),
     ...chains.come.map((chain): NftOperation => ({ op: 'add-chain', chain })),
-    ...rewritten.map((chain): NftOperation => ({ op: 'flush-chain', chain })),
-    ...[...chains.come, ...rewritten].flatMap(addRules),
-    ...elements.flatMap(({ gone, come }) => [...elementStep('delete-elements', gone), ...elementStep('add-elements', come)]),
-    ...sets.come.flatMap((set) => elementStep('add-elements', set)),
+    ...chains.come.flatMap(addRules),
+    ...rewritten.flatMap((chain): NftOperation[] => [{ op: 'flush-chain', chain }, ...addRules(chain)]),
+    ...elements
+      .sort((a, b) => ELEMENT_ORDER[a.come.kind] - ELEMENT_ORDER[b.come.kind])
+      .flatMap(({ gone, come }) => [...(gone === undefined ? [] : elementStep('delete-elements', gone)), ...elementStep('add-elements', come)]),
     ...sets.gone.filter((set) => set.kind === 'verdicts').flatMap((set) => elementStep('delete-elements', set)),
     ...chains.gone.map((chain): NftOperation => ({ op: 'flush-chain', chain })),
     ...chains.gone.map((chain): NftOperation => ({ op: 'delete-chain', chain })),
@@ -47,6 +50,9 @@ export function diffNftRuleset(before: NftRuleset | undefined, after: NftRuleset
     ...counters.gone.map((name): NftOperation => ({ op: 'delete-counter', name })),
   ];
 }
+
+// Shares are filled before a verdict leads to them.
+const ELEMENT_ORDER: Readonly<Record<NftSet['kind'], number>> = { shares: 0, pairs: 1, addresses: 2, verdicts: 3 };
 
 // "add" of an existing table is no error, so the three first steps work from any state.
 function replaceTable(after: NftRuleset): readonly NftOperation[] {
@@ -58,7 +64,7 @@ function replaceTable(after: NftRuleset): readonly NftOperation[] {
     ...after.sets.map((set): NftOperation => ({ op: 'add-set', set })),
     ...after.chains.map((chain): NftOperation => ({ op: 'add-chain', chain })),
     ...after.chains.flatMap(addRules),
-    ...after.sets.flatMap((set) => elementStep('add-elements', set)),
+    ...[...after.sets].sort((a, b) => ELEMENT_ORDER[a.kind] - ELEMENT_ORDER[b.kind]).flatMap((set) => elementStep('add-elements', set)),
   ];
 }
 

@@ -6,5 +6,6 @@ export * from './nft-ruleset.js';
 export { renderNftOperations } from './render-nft-operations.js';
 export { renderNftRuleset, renderRule } from './render-nft-ruleset.js';
 export { nftRulesetProblems, shareMapProblems } from './ruleset-problems.js';
+export { splitNftOperations } from './split-nft-operations.js';
 export { apportion, SHARE_MODULUS } from './split-units.js';
 export { tracePacket, type TracedPacket, type TraceVerdict } from './trace.js';
