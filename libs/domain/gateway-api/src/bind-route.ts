@@ -69,7 +69,7 @@ function noMatchText(ref: ParentRef, { gateway, listeners }: RouteParent): strin
 function notAllowedText(named: readonly JudgedListener[], route: TcpRouteObject): string {
   const reasons = named.map(({ listener, supportedKinds }) =>
     supportedKinds.some(({ kind }) => kind === 'TCPRoute')
-      ? `listener "${listener.name}" allows routes from ${listener.allowedFrom}, which namespace "${route.meta.namespace}" is not`
+      ? `listener "${listener.name}" (allowedRoutes.namespaces.from ${listener.allowedFrom}) does not allow namespace "${route.meta.namespace}"`
       : `listener "${listener.name}" (${listener.protocol}) takes no TCPRoute`,
   );
   return `No listener allows this route: ${reasons.join('; ')}.`;
