@@ -1,0 +1,1 @@
+export { HttpHubLink, type HttpHubLinkOptions } from './http-hub-link.js';
