@@ -33,6 +33,8 @@ export interface XdsServerLimits extends StreamLimits {
 export const XDS_SERVER_LIMITS: XdsServerLimits = { streamsMax: 5_000, namesMax: 50_000, responseBytesMax: 3 * 1024 * 1024 };
 
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
+/** How long peers have to close their connections when the server stops. */
+const SHUTDOWN_MS = 2_000;
 const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
 /** How to start a server. */
@@ -74,7 +76,10 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     setSnapshot: (snapshot) => hub.setSnapshot(snapshot),
     close: async () => {
       hub.closeAll();
+      const ended = new AbortController();
+      void options.clock.sleep(SHUTDOWN_MS, ended.signal).then(() => server.forceShutdown());
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      ended.abort();
     },
   };
 }
@@ -203,7 +208,7 @@ class StreamHub implements XdsAcknowledgements {
     try {
       const request = decodeDeltaRequest(bytes);
       if (!this.#identify(open, request.nodeId)) return;
-      this.#count(open, request);
+      this.#take(open, request);
     } catch (error) {
       if (!isFleetError(error)) throw error;
       this.#refuse(open.call, GrpcStatus.INVALID_ARGUMENT, 'invalid-request', error.message);
@@ -220,7 +225,7 @@ class StreamHub implements XdsAcknowledgements {
     return true;
   }
 
-  #count(open: OpenStream, request: DeltaRequest): void {
+  #take(open: OpenStream, request: DeltaRequest): void {
     const outcome = open.stream.receive(request);
     this.#metrics.requests.inc({ outcome });
     if (outcome === 'excess') this.#refuse(open.call, GrpcStatus.RESOURCE_EXHAUSTED, 'excess', 'this stream asks for too many names, or does not answer responses');
