@@ -32,7 +32,7 @@ function finish() {
   process.exit(counts.failed === 0 ? 0 : 1);
 }
 
-const jest = (project, ...more) => ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', '--selectProjects', project, ...more];
+const jest = (project, ...more) => ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', `--selectProjects=${project}`, ...more];
 
 step('system packages', 'node', ['tools/system-packages.mjs']);
 step('generate', 'node', ['tools/gen.mjs']);
