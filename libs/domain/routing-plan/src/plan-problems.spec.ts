@@ -7,7 +7,7 @@ import { routingPlanArbitrary } from '#testing';
 import { planProblems, type PlannedBackendId, type RoutingPlan } from './index.js';
 
 const ID = 'selector:ai/model/8080/TCP' as PlannedBackendId;
-type Writable<T> = T extends readonly (infer U)[] ? Writable<U>[] : T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T;
+type Writable<T> = T extends string ? T : T extends readonly (infer U)[] ? Writable<U>[] : T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T;
 
 const goodPlan = (): Writable<RoutingPlan> => ({
   frontends: [{ kind: 'gateway', namespace: 'ai', name: 'model', addresses: ['172.30.1.1'], dnsNames: [], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: ID, weight: 1 }], rejectWeight: 0 }] }],
