@@ -1,7 +1,8 @@
-import { createHash, randomBytes, X509Certificate } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 import { Inject, Injectable } from '@nestjs/common';
 
+import { certificateFingerprint } from '#adapters/hub-ca';
 import { encodeJoinToken } from '#contracts/spoke-api';
 import { clusterId, FleetError, type Problem } from '#domain/fleet';
 import { memberNameProblems } from '#domain/membership';
@@ -36,7 +37,7 @@ export class JoinTokenService {
     const secret = randomBytes(32).toString('base64url');
     const grant = { clusterId: clusterId(name), tokenHash: createHash('sha256').update(secret).digest('hex'), expiresAtMs: this.clock.nowMs() + ttlSeconds * 1_000, replace };
     await this.store.enrolment.createJoinToken(grant, by);
-    const caFingerprint = createHash('sha256').update(new X509Certificate(authority.certificatePem).raw).digest('hex');
+    const caFingerprint = certificateFingerprint(authority.certificatePem);
     const token = encodeJoinToken({ hubUrl: this.settings.publicUrl, caFingerprint, clusterId: grant.clusterId, secret });
     return { token, clusterName: name, expiresAt: new Date(grant.expiresAtMs), replace };
   }
