@@ -15,7 +15,9 @@ export abstract class Nft {
    * the message), NFT_UNAVAILABLE (`user`: no permission, kernel or FFI missing) or NFT_BUSY (`transient`).
    */
   abstract apply(ruleset: NftRuleset): Promise<NftApplied>;
-  /** Whether the kernel still holds our table as applied; false after `nft flush ruleset` or foreign edits. */
+  /** Whether the kernel holds a table of ours at all, of this process or of an earlier one. */
+  abstract exists(): Promise<boolean>;
+  /** Whether the kernel still holds our table as applied; false after `nft flush ruleset` or foreign edits: then the next apply reads the kernel first. */
   abstract isIntact(): Promise<boolean>;
   /** Calls back when somebody changes or flushes our table from outside. Returns the unsubscribe function. */
   abstract onForeignChange(listener: () => void): () => void;

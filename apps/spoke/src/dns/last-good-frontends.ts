@@ -14,7 +14,8 @@ const listenerSchema = z.object({
   uses: z.array(z.object({ backend: backendIdSchema, weight: z.number().int() })),
   rejectWeight: z.number().int(),
 });
-const frontendSchema = z.object({
+/** A frontend as it is kept on disk. */
+export const frontendSchema = z.object({
   kind: z.literal('gateway'),
   namespace: z.string(),
   name: z.string(),

@@ -39,7 +39,7 @@ export const NFT_MSG = {
 export const AF_INET = 2;
 
 /** Attributes of a table. */
-export const TABLE_ATTR = { NAME: 1 } as const;
+export const TABLE_ATTR = { NAME: 1, HANDLE: 4 } as const;
 /** Attributes of a chain. */
 export const CHAIN_ATTR = { TABLE: 1, NAME: 3, HOOK: 4, POLICY: 5, TYPE: 7 } as const;
 /** Attributes of a base chain's hook. */

@@ -3,7 +3,7 @@ import { Nft, type NftApplied } from '#ports';
 
 import { adoptTable } from './adopt-table.js';
 import { ChangeMonitor } from './change-monitor.js';
-import { COUNTER_ATTR, NFT_MSG, OBJ_ATTR, OBJ_COUNTER } from './constants.js';
+import { COUNTER_ATTR, NFT_MSG, OBJ_ATTR, OBJ_COUNTER, TABLE_ATTR } from './constants.js';
 import { ERRNO } from './errno.js';
 import { KernelSession, type KernelRefusal } from './kernel-session.js';
 import { loadLibc, type Libc } from './libc.js';
@@ -31,6 +31,7 @@ export class NetlinkNft extends Nft {
   readonly #listeners = new Set<() => void>();
   #known: NftRuleset | undefined;
   #applied: NftRuleset | undefined;
+  #handle: bigint | undefined;
   #foreignChanges = 0;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -38,7 +39,8 @@ export class NetlinkNft extends Nft {
   static async open(options: NetlinkNftOptions = {}): Promise<NetlinkNft> {
     const nft = new NetlinkNft(await loadLibc(), options);
     try {
-      await readTable(nft.#session);
+      // The kernel answers nobody without the right to change: better said now than at the first change.
+      await nft.exists();
     } catch (error) {
       await nft.close();
       throw error;
@@ -66,11 +68,20 @@ export class NetlinkNft extends Nft {
     });
   }
 
+  override exists(): Promise<boolean> {
+    return this.#inTurn(async () => (await this.#readHandle()) !== undefined);
+  }
+
   override isIntact(): Promise<boolean> {
     return this.#inTurn(async () => {
       const applied = this.#applied;
       if (applied === undefined) return false;
       this.#monitor.check();
+      // A table that was made anew has another handle: a net under the notifications.
+      const handle = await this.#readHandle();
+      if (this.#handle !== undefined && handle !== this.#handle) this.#known = undefined;
+      this.#handle = handle;
+      if (handle === undefined) this.#known = undefined;
       if (this.#known === undefined) {
         const before = await this.#readBack(applied);
         if (before === undefined || diffNftRuleset(before, applied).length > 0) return false;
@@ -113,11 +124,17 @@ export class NetlinkNft extends Nft {
     this.#socket.close();
   }
 
+  async #readHandle(): Promise<bigint | undefined> {
+    const message = await this.#session.get(NFT_MSG.GETTABLE, (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME));
+    return message === 'none' ? undefined : findAttribute(attributesOf(message), TABLE_ATTR.HANDLE)?.readBigUInt64BE(0);
+  }
+
   async #bringTo(ruleset: NftRuleset): Promise<number> {
     const isFromMemory = this.#known !== undefined;
     const foreignChanges = this.#foreignChanges;
     const operations = diffNftRuleset(this.#known ?? (await this.#readBack(ruleset)), ruleset);
     this.#known = undefined;
+    this.#handle = undefined;
     const refusal = await this.#transact(operations);
     if (refusal !== undefined) {
       if (isFromMemory && STALE_KNOWLEDGE.includes(refusal.errno)) return this.#bringTo(ruleset);

@@ -44,6 +44,10 @@ export class NftProgram extends Nft {
     });
   }
 
+  override exists(): Promise<boolean> {
+    return this.#inTurn(async () => (await this.#list(['table', 'ip', TABLE_NAME])) !== undefined);
+  }
+
   override isIntact(): Promise<boolean> {
     return this.#inTurn(async () => this.#applied !== undefined && (await this.#isInKernel(this.#applied)));
   }

@@ -52,9 +52,16 @@ export class FakeNft extends Nft {
     return { operations: operations.length, durationMs: 0 };
   }
 
+  override async exists(): Promise<boolean> {
+    await Promise.resolve();
+    return this.table !== '';
+  }
+
   override async isIntact(): Promise<boolean> {
     await Promise.resolve();
-    return this.#applied !== undefined && this.table === this.#applied.text;
+    const isIntact = this.#applied !== undefined && this.table === this.#applied.text;
+    if (!isIntact) this.#known = undefined;
+    return isIntact;
   }
 
   override onForeignChange(listener: () => void): () => void {

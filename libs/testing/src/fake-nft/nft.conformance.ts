@@ -114,8 +114,10 @@ export function nftConformance(name: string, setUp: () => Promise<NftUnderTest>)
 
     it('removes the table, also where there is none', async () => {
       await apply(ONE);
+      expect(await test.nft.exists()).toBe(true);
       await test.nft.remove();
       expect(await test.hasTable()).toBe(false);
+      expect(await test.nft.exists()).toBe(false);
       await test.nft.remove();
       expect(await test.nft.isIntact()).toBe(false);
       await apply(ONE);

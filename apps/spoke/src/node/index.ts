@@ -1,0 +1,2 @@
+export type { OpenedNft, OpenNft } from './open-nft.js';
+export { startNodeRole, type NodeRole, type NodeRoleParts } from './node-role.js';
