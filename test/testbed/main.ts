@@ -7,9 +7,10 @@ import { findRun, isAbandoned, listRuns, type RunState } from './machine-room/ru
 import { testbedNodeProblems } from './testbed-problems.js';
 import { startTestbed, type Testbed } from './testbed.js';
 
-const USAGE = `usage: testbed up [--clusters west,east,south] [--nodes 2] [--networks a,a,b] [--detach]
+const USAGE = `usage: testbed up [--clusters west,east,south] [--nodes 2] [--networks a,a,b] [--detach | --unwatched]
        testbed status
        testbed down [--run ID] [--all]     (without either: runs whose owner is gone, and detached ones)
+--detach: the testbed goes on after this command has ended. --unwatched: nobody cleans up if this command is killed; \`down\` does.
 `;
 
 const { positionals, values } = parseArgs({
@@ -19,6 +20,7 @@ const { positionals, values } = parseArgs({
     nodes: { type: 'string', default: '2' },
     networks: { type: 'string', default: '' },
     detach: { type: 'boolean', default: false },
+    unwatched: { type: 'boolean', default: false },
     run: { type: 'string' },
     all: { type: 'boolean', default: false },
   },
@@ -49,7 +51,7 @@ async function up(): Promise<void> {
   const startedMs = Date.now();
   const networks = values.networks.split(',');
   const clusters = values.clusters.split(',').map((name, index) => ({ name, nodes: Number(values.nodes), network: networks[index] === undefined || networks[index] === '' ? 'default' : networks[index] }));
-  const starting = startTestbed({ clusters, detached: values.detach, onProgress: (message) => process.stderr.write(`testbed: ${message}\n`) });
+  const starting = startTestbed({ clusters, detached: values.detach, reaper: !values.unwatched, onProgress: (message) => process.stderr.write(`testbed: ${message}\n`) });
   if (!values.detach) stopOnSignal(starting);
   const testbed = await starting;
   process.stdout.write(`testbed ${testbed.runId} is up after ${((Date.now() - startedMs) / 1000).toFixed(1)} s; the hub's address in it is ${testbed.hubAddress}\n`);

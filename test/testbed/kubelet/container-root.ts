@@ -22,6 +22,9 @@ export interface ContainerRoot {
   readonly workingDirectory: string;
 }
 
+/** The file descriptor on which a container's process writes once, just before it becomes the container's program. */
+export const STARTED_PIPE = 3;
+
 /**
  * The command that becomes `command` inside a private view of the file system: a writable layer over the machine's own root
  * that is gone with its last process, volumes at their paths, own resolv.conf, hosts and host name. Every step replaces the
@@ -63,6 +66,8 @@ function insideScript(root: ContainerRoot): string {
     ...root.hiddenDirectories.map((path) => `mount -t tmpfs -o mode=700,size=4k tmpfs ${quote(path)}`),
     `hostname ${quote(root.hostname)}`,
     `cd ${quote(root.workingDirectory)}`,
+    `echo started >&${STARTED_PIPE}`,
+    `exec ${STARTED_PIPE}>&-`,
     'exec "$@"',
   ].join('\n');
 }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 
 import { findProcess, isAlive, type ProcessIdentity } from '../machine-room/process-identity.js';
 import { becomesTrue, signalGroup } from '../machine-room/room-process.js';
+import { STARTED_PIPE } from './container-root.js';
 import type { Container } from './pod-types.js';
 import { startProbeLoop } from './probe-loop.js';
 
@@ -56,7 +57,7 @@ export class ContainerRunner {
   /** Starts the container, now or as soon as it can be prepared. */
   start(): void {
     clearTimeout(this.#timer);
-    if (this.#stopping || this.state.kind === 'running') return;
+    if (this.#stopping || this.#child !== undefined) return;
     const prepared = this.#around.prepare();
     if ('reason' in prepared) {
       this.#become({ kind: 'waiting', reason: prepared.reason, message: prepared.message });
@@ -103,23 +104,38 @@ export class ContainerRunner {
     mkdirSync(dirname(this.#around.logFile), { recursive: true });
     const log = openSync(this.#around.logFile, 'a');
     const [program = '', ...args] = command;
-    const child = spawn(program, args, { detached: true, stdio: ['ignore', log, log], env: { ...env } });
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', log, log, 'pipe'], env: { ...env } });
     closeSync(log);
     this.#child = child;
-    const startedAt = new Date().toISOString();
     const startedMs = performance.now();
-    child.once('error', (error) => this.#become({ kind: 'waiting', reason: 'CreateContainerError', message: error.message }));
+    let startedAt = new Date().toISOString();
+    child.once('error', (error) => {
+      this.#child = undefined;
+      this.#become({ kind: 'waiting', reason: 'CreateContainerError', message: error.message });
+    });
     child.once('exit', (code, signal) => this.#onExit({ code, signal, startedAt, ranMs: performance.now() - startedMs }));
     if (child.pid === undefined) return;
-    this.#identity = findProcess(child.pid);
+    const { pid } = child;
+    this.#identity = findProcess(pid);
+    // Its private view is complete, and the next thing is the container's own program.
+    child.stdio[STARTED_PIPE]?.once('data', () => {
+      // A short-lived program may be gone, and its successor started, before its word arrives.
+      if (this.#child !== child) return;
+      startedAt = new Date().toISOString();
+      this.#onStarted(pid, startedAt);
+    });
+  }
+
+  #onStarted(pid: number, startedAt: string): void {
     this.started = this.container.startupProbe === undefined;
     this.ready = this.started && this.container.readinessProbe === undefined;
-    this.#become({ kind: 'running', pid: child.pid, startedAt });
-    this.#startProbes(child.pid);
+    this.#become({ kind: 'running', pid, startedAt });
+    this.#startProbes(pid);
   }
 
   #onExit(exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null; readonly startedAt: string; readonly ranMs: number }): void {
     const exitCode = exit.code ?? 128 + constants.signals[exit.signal ?? 'SIGKILL'];
+    this.#child = undefined;
     this.#clearProbes();
     if (this.#identity !== undefined) signalGroup(this.#identity.pid, 'SIGKILL');
     this.ready = false;

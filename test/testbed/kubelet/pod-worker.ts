@@ -228,7 +228,7 @@ export class PodWorker {
 
   #onContainerChange(runner: ContainerRunner): void {
     this.#initProgress?.();
-    if (runner.identity !== undefined) writeFileSync(join(this.#directory, `${runner.container.name}.pid`), JSON.stringify(runner.identity));
+    if (runner.pid !== undefined) writeFileSync(join(this.#directory, `${runner.container.name}.pid`), JSON.stringify(runner.identity));
     this.#report();
   }
 

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 
-import { processEnvironment } from '../machine-room/process-identity.js';
+import { findProcess, processEnvironment } from '../machine-room/process-identity.js';
 import { besideContainer } from './container-root.js';
 import type { Container, HttpGet, Probe } from './pod-types.js';
 
@@ -15,12 +15,12 @@ export interface ProbeTarget {
 }
 
 /** Runs a probe once. Undefined: it passed. Otherwise the reason in words. */
-export function runProbe(probe: Probe, target: ProbeTarget): Promise<string | undefined> {
+export async function runProbe(probe: Probe, target: ProbeTarget): Promise<string | undefined> {
   const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
   if (probe.httpGet !== undefined) return probeHttp(probe.httpGet, target, timeoutMs);
   if (probe.tcpSocket !== undefined) return probeTcp(probe.tcpSocket.host ?? target.podIp, portNumber(probe.tcpSocket.port, target.container), timeoutMs);
   if (probe.exec !== undefined) return probeExec(probe.exec.command, target.pid, timeoutMs);
-  return Promise.resolve('the testbed has only httpGet, tcpSocket and exec probes');
+  return 'the testbed has only httpGet, tcpSocket and exec probes';
 }
 
 /** Sends the request of a probe or a lifecycle hook. */
@@ -62,6 +62,7 @@ function probeTcp(host: string, port: number, timeoutMs: number): Promise<string
 }
 
 function probeExec(command: readonly string[], pid: number, timeoutMs: number): Promise<string | undefined> {
+  if (findProcess(pid) === undefined) return Promise.resolve('the container does not run');
   const [program = '', ...args] = besideContainer(pid, command);
   return new Promise((resolve) => {
     execFile(program, args, { timeout: timeoutMs, killSignal: 'SIGKILL', env: { ...processEnvironment(pid) } }, (error, stdout, stderr) => resolve(error === null ? undefined : `${stdout}${stderr}`.trim() || error.message));

@@ -7,7 +7,7 @@ export interface ProcessIdentity {
   readonly startTicks: number;
 }
 
-/** The identity of a running process, or undefined where there is none (a zombie counts as none). */
+/** The identity of a running process, or undefined where there is none. A zombie counts as none once its last thread, and with it its sockets, is gone. */
 export function findProcess(pid: number): ProcessIdentity | undefined {
   let stat: string;
   try {
@@ -17,8 +17,16 @@ export function findProcess(pid: number): ProcessIdentity | undefined {
   }
   // The command name is in parentheses and may hold spaces; the fields after it are plain.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
+  if (fields[0] === 'X' || (fields[0] === 'Z' && threadCount(pid) <= 1)) return undefined;
   return { pid, startTicks: Number(fields[19]) };
+}
+
+function threadCount(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    return 0;
+  }
 }
 
 /** True while this very process runs. */
