@@ -25,6 +25,8 @@ export class FakeHubLink extends HubLink {
   caBundlePem: string | undefined;
   offsetMs: number | undefined;
   enrolCalls = 0;
+  /** Full states that were sent. */
+  fullStates = 0;
   readonly #usedTokens = new Map<string, string>();
   readonly #imports = new Map<string, ImportedBackend>();
   #changes: Change[] = [];
@@ -114,6 +116,7 @@ export class FakeHubLink extends HubLink {
     this.#authenticate(identity);
     const now: SyncCursor = { epoch: this.epoch, sequence: this.#sequence };
     if (cursor === undefined || !isKnown || cursor.epoch !== this.epoch) {
+      this.fullStates += 1;
       return { cursor: now, full: true, complete: this.isComplete, changed: [...this.#imports.values()].map(resourceOf), removed: [], caBundlePem: this.caBundlePem };
     }
     const names = new Set(this.#changes.filter((change) => change.sequence > cursor.sequence).map((change) => change.name));

@@ -9,8 +9,12 @@ export const ControllerConfigSchema = z
   .object({
     SPILLWAY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
     SPILLWAY_NAMESPACE: z.string().min(1).default(DEFAULTS.namespace),
-    SPILLWAY_POD_NAME: z.string().min(1, 'set it to the pod\'s name (fieldRef metadata.name): it is the holder of the Lease').default(DEFAULTS.podName),
+    SPILLWAY_POD_NAME: z.string({ error: 'set it to the pod\'s name (fieldRef metadata.name): it is the holder of the Lease' }).min(1),
     SPILLWAY_CLUSTER_DOMAIN: z.string().min(1).default(DEFAULTS.clusterDomain),
+    /** Set by the kubelet in every pod. */
+    KUBERNETES_SERVICE_HOST: z.string({ error: 'is missing: the controller runs in a pod of the cluster that it serves' }).min(1),
+    KUBERNETES_SERVICE_PORT: z.string().default('443'),
+    SPILLWAY_SERVICE_ACCOUNT_FOLDER: z.string().optional(),
     SPILLWAY_OPS_HOST: z.string().default('0.0.0.0'),
     SPILLWAY_OPS_PORT: portSchema.default(9090),
     SPILLWAY_XDS_HOST: z.string().default('0.0.0.0'),
@@ -26,6 +30,7 @@ export const ControllerConfigSchema = z
   .refine((config) => config.SPILLWAY_LEASE_RENEW_MS * 2 <= config.SPILLWAY_LEASE_DURATION_MS, { path: ['SPILLWAY_LEASE_RENEW_MS'], message: 'renew at least twice within SPILLWAY_LEASE_DURATION_MS' })
   .transform((env) => ({
     logLevel: env.SPILLWAY_LOG_LEVEL,
+    kube: { host: env.KUBERNETES_SERVICE_HOST, port: env.KUBERNETES_SERVICE_PORT, folder: env.SPILLWAY_SERVICE_ACCOUNT_FOLDER },
     ops: { host: env.SPILLWAY_OPS_HOST, port: env.SPILLWAY_OPS_PORT },
     xds: { host: env.SPILLWAY_XDS_HOST, port: env.SPILLWAY_XDS_PORT },
     controller: {

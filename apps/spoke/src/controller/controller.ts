@@ -177,7 +177,7 @@ export class Controller {
   #plan(): void {
     if (!this.#isComplete()) return;
     const end = this.#metrics.planDuration.startTimer();
-    const imports = this.#imports.state.cursor === undefined ? undefined : this.#imports.imports;
+    const imports = this.#imports.hasSpoken ? this.#imports.imports : undefined;
     const { cursor } = this.#imports.state;
     if (this.#latest === undefined) this.#warnOfMissingKinds();
     const plan = this.#planner.plan({ world: this.#world, clusterId: this.#session.identity?.clusterId ?? UNJOINED_CLUSTER_ID, imports, ipAddresses: this.#ipAddresses() });

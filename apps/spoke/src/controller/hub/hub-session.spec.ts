@@ -214,16 +214,41 @@ describe('hub session', () => {
     await session.stop();
   });
 
-  it('an incomplete full state is asked for again until it is complete', async () => {
+  it('while an incomplete full state leaves something open, a complete one is asked for, ever more rarely', async () => {
+    const { kube, link, session, imports, clock } = member();
+    link.addToken('t1', 'east-1');
+    link.setImport(imported('model'));
+    putToken(kube, 't1');
+    session.start();
+    await until('synced', () => imports.state.complete, clock);
+    link.isComplete = false;
+    link.removeImport(backendName('ai', 'model'));
+    link.newEpoch('epoch-2');
+    await until('held', () => imports.state.held !== undefined, clock);
+    const before = link.fullStates;
+    await clock.advance(600_000);
+    expect(link.fullStates - before).toBeGreaterThan(5);
+    expect(link.fullStates - before).toBeLessThan(20);
+    expect(imports.imports.backends.length).toBe(1);
+    link.isComplete = true;
+    await until('complete', () => imports.state.complete, clock, 500);
+    await clock.advance(301_000);
+    expect(imports.imports.backends).toEqual([]);
+    await session.stop();
+  });
+
+  it('an incomplete state that leaves nothing open is not asked for again', async () => {
     const { kube, link, session, imports, clock } = member();
     link.addToken('t1', 'east-1');
     link.isComplete = false;
+    link.setImport(imported('model'));
     putToken(kube, 't1');
     session.start();
-    await until('synced', () => imports.state.cursor !== undefined, clock);
-    expect(imports.state.complete).toBe(false);
-    link.isComplete = true;
-    await until('complete', () => imports.state.complete, clock, 500);
+    await until('synced', () => imports.imports.backends.length === 1, clock);
+    await clock.advance(600_000);
+    expect(link.fullStates).toBe(1);
+    link.removeImport(backendName('ai', 'model'));
+    await until('removed by name', () => imports.imports.backends.length === 0, clock);
     await session.stop();
   });
 

@@ -8,6 +8,7 @@ import { runEnroller } from './enroller.js';
 import { CLOCK_SKEW_WARN_MS, type HubPhase, type HubStatus } from './hub-status.js';
 import { parseIdentity, saveIdentity, type StoredIdentity } from './identity-keeper.js';
 import type { ImportKeeper } from './import-keeper.js';
+import { needsFull } from './import-state.js';
 import { runReportLoop, type Reportable, type ReportVoice } from './report-loop.js';
 import { runSyncLoop } from './sync-loop.js';
 import { WatchedSecret } from './watched-secret.js';
@@ -152,7 +153,7 @@ export class HubSession {
       waitMs: options.syncWaitMs,
       incompleteRetryMs: options.incompleteRetryMs,
       cursor: () => imports.state.cursor,
-      complete: () => imports.state.complete,
+      needsFull: () => needsFull(imports.state),
       onAnswer: (answer) => this.#synced(answer),
       onFailure: (error) => this.#failed('sync', error),
     }, signal);

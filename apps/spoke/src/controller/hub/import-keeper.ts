@@ -5,7 +5,7 @@ import type { Clock, HubSync, Random } from '#ports';
 import { Backoff } from '../backoff.js';
 import type { LastGoodStore } from '../last-good/last-good-store.js';
 import { CoalescingLoop } from '../coalescing-loop.js';
-import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, type ImportState } from './import-state.js';
+import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, restartableState, type ImportState } from './import-state.js';
 
 /** What an {@link ImportKeeper} needs. */
 export interface ImportKeeperParts {
@@ -59,17 +59,22 @@ export class ImportKeeper {
     const { clock, graceMs, logger } = this.parts;
     this.#set(applySync(before, sync, { nowMs: clock.nowMs(), graceMs }), sync.full || sync.changed.length > 0 || sync.removed.length > 0);
     if (before.cursor?.epoch !== sync.cursor.epoch) logger.info({ epoch: sync.cursor.epoch, complete: sync.complete, held: this.#state.held?.resources.size ?? 0 }, 'hub has a new epoch');
-    if (this.#state.held?.untilMs !== undefined && before.held?.untilMs === undefined) void this.#releaseLater(this.#state.held.untilMs);
+    if (this.#state.held?.untilMs !== undefined && before.held?.untilMs !== this.#state.held.untilMs) void this.#releaseLater(this.#state.held.untilMs);
     this.saveSoon();
   }
 
   /** Saves what is not saved yet, when it may be written. */
   saveSoon(): void {
-    if (this.#settled() !== undefined && !this.#isSaved() && this.parts.mayWrite()) this.#saving.poke();
+    if (this.hasSpoken && !this.#isSaved() && this.parts.mayWrite()) this.#saving.poke();
   }
 
   get state(): ImportState {
     return this.#state;
+  }
+
+  /** Whether the hub has ever said anything, to this process or to one before it. */
+  get hasSpoken(): boolean {
+    return this.#state.cursor !== undefined || this.#state.told.size > 0;
   }
 
   /** What plans use. */
@@ -97,7 +102,7 @@ export class ImportKeeper {
 
   // A cursor that moved over other clusters' changes is not worth a write.
   #isSaved(): boolean {
-    return this.#saved?.told === this.#state.told && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
+    return this.#saved?.told === this.#state.told && this.#saved.held === this.#state.held && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
   }
 
   async #releaseLater(untilMs: number): Promise<void> {
@@ -107,17 +112,10 @@ export class ImportKeeper {
     this.saveSoon();
   }
 
-  // Only a state that stands on a complete full state, with nothing held from before, is worth starting from.
-  #settled(): (ImportState & { readonly cursor: NonNullable<ImportState['cursor']> }) | undefined {
-    const { cursor, complete, held } = this.#state;
-    return cursor !== undefined && complete && held === undefined ? { ...this.#state, cursor } : undefined;
-  }
-
   async #save(): Promise<void> {
     const state = this.#state;
-    const settled = this.#settled();
-    if (settled === undefined || this.#isSaved() || !this.parts.mayWrite()) return;
-    await this.parts.store.save(settled, this.parts.clock.nowMs());
+    if (!this.hasSpoken || this.#isSaved() || !this.parts.mayWrite()) return;
+    await this.parts.store.save(restartableState(state), this.parts.clock.nowMs());
     this.#saved = state;
   }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { backendName, clusterId, type ImportedBackend, type ImportedProvider } from '#domain/fleet';
 import type { HubSync } from '#ports';
 
-import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, type ImportState } from './import-state.js';
+import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, restartableState, type ImportState } from './import-state.js';
 
 const port = { port: 80, protocol: 'TCP' } as const;
 const provider = (id: string, address: string): ImportedProvider => ({
@@ -78,6 +78,23 @@ describe('import state', () => {
     const once = fold([full('e2', [])], known);
     const twice = applySync(once, full('e2', []), { nowMs: 1_400, graceMs: 500 });
     expect(summary(releaseHeld(twice, 1_500))).toEqual([]);
+  });
+  it('an incomplete full state of the same epoch removes nothing; a later delta that names it does', () => {
+    const state = fold([full('e1', [backend('model', [east, west])], false)], known);
+    expect(summary(state)).toEqual(summary(known));
+    expect(summary(fold([full('e1', [backend('model', [east, west])])], state)).length).toBe(2);
+    expect(summary(releaseHeld(fold([full('e1', [backend('model', [east, west])])], state), 1_500)).length).toBe(1);
+  });
+  it('what a complete state of the same epoch no longer names goes at once, whatever is still held from before', () => {
+    const renewed = fold([full('e2', [backend('model', [east, west]), backend('brief', [west])]), full('e2', [backend('model', [east, west])])], known);
+    expect(summary(renewed).map((line) => line.split(' ')[0])).toEqual(['ai/model', 'ai/other']);
+  });
+  it('a state with something open starts again as all that is in force, and asks for everything', () => {
+    const open = fold([full('e2', [])], known);
+    const again = restartableState(open);
+    expect(again).toMatchObject({ cursor: undefined, held: undefined });
+    expect(summary(again)).toEqual(summary(open));
+    expect(summary(fold([full('e2', [])], again))).toEqual(summary(open));
   });
   it('a first full state stands alone', () => {
     expect(fold([full('e1', [backend('model', [east])])])).toMatchObject({ complete: true, held: undefined });

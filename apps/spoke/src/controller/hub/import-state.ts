@@ -34,8 +34,16 @@ export interface HeldImports {
 export const NO_IMPORTS: ImportState = { cursor: undefined, told: new Map(), complete: false, held: undefined };
 
 /** Folds one answer of Sync into the state. */
-export function applySync(state: ImportState, sync: HubSync, settle: { readonly nowMs: number; readonly graceMs: number }): ImportState {
+export function applySync(state: ImportState, sync: HubSync, settle: Settle): ImportState {
   return sync.full ? applyFull(state, sync, settle) : applyDelta(state, sync);
+}
+
+/** Whether something is held that only a complete full state can settle: the hub is asked for one. */
+export const needsFull = (state: ImportState): boolean => state.held !== undefined && state.held.untilMs === undefined;
+
+/** The state as it may be started from: what is still open makes the next start ask for everything. */
+export function restartableState(state: ImportState): ImportState {
+  return state.held === undefined ? state : { cursor: undefined, told: effectiveResources(state), complete: false, held: undefined };
 }
 
 /** Lets go of what was held once its time is over. */
@@ -49,14 +57,37 @@ export function effectiveImports(state: ImportState): ImportSet {
   return { backends: [...effectiveResources(state).values()].map((resource) => resource.backend).sort(byKey((backend) => backend.name)) };
 }
 
-function applyFull(state: ImportState, sync: HubSync, settle: { readonly nowMs: number; readonly graceMs: number }): ImportState {
+interface Settle {
+  readonly nowMs: number;
+  readonly graceMs: number;
+}
+
+function applyFull(state: ImportState, sync: HubSync, settle: Settle): ImportState {
   const told = new Map(sync.changed.map(({ name, version, backend }) => [name, { version, backend }]));
-  const sameHistory = state.cursor === undefined ? state.told.size === 0 : state.cursor.epoch === sync.cursor.epoch;
-  if (sync.complete && sameHistory && state.held === undefined) return { cursor: sync.cursor, told, complete: true, held: undefined };
+  const next = { cursor: sync.cursor, told, complete: sync.complete };
+  if (sync.complete && state.cursor?.epoch === sync.cursor.epoch) return { ...next, held: heldAfterComplete(state, told, settle) };
   const resources = effectiveResources(state);
-  const untilMs = sync.complete ? (state.held?.untilMs ?? settle.nowMs + settle.graceMs) : undefined;
-  const held = resources.size === 0 ? undefined : { resources, untilMs };
-  return { cursor: sync.cursor, told, complete: sync.complete, held };
+  // Nothing is at stake where the newer word names everything that we know.
+  if ([...resources].every(([name, resource]) => covers(told.get(name), resource))) return { ...next, held: undefined };
+  return { ...next, held: { resources, untilMs: sync.complete ? settle.nowMs + settle.graceMs : undefined } };
+}
+
+// Within one epoch a complete state is everything: what it named before and names no more is withdrawn. What is held from
+// before that epoch stays for its time.
+function heldAfterComplete(state: ImportState, told: ToldResources, { nowMs, graceMs }: Settle): HeldImports | undefined {
+  if (state.held === undefined) return undefined;
+  const resources = new Map(state.held.resources);
+  for (const [name, before] of state.told) {
+    const after = told.get(name);
+    if (after === undefined) resources.delete(name);
+    else forgetWithdrawn(resources, name, before.backend, after.backend);
+  }
+  return { resources, untilMs: state.held.untilMs ?? nowMs + graceMs };
+}
+
+function covers(told: ToldResource | undefined, held: ToldResource): boolean {
+  const ids = new Set(told?.backend.providers.map((provider) => provider.clusterId));
+  return told !== undefined && held.backend.providers.every((provider) => ids.has(provider.clusterId));
 }
 
 function applyDelta(state: ImportState, sync: HubSync): ImportState {
@@ -99,8 +130,8 @@ function effectiveResources(state: ImportState): ToldResources {
 // Shares of the newer word sum to 10,000 over the providers it knows. While it lacks one that we hold, the older split
 // stays in force, over the newest endpoints of each provider.
 function overlay(held: ToldResource, told: ToldResource): ToldResource {
+  if (covers(told, held)) return told;
   const newest = new Map<string, ImportedProvider>(told.backend.providers.map((provider) => [provider.clusterId, provider]));
-  if (held.backend.providers.every((provider) => newest.has(provider.clusterId))) return told;
   const providers = held.backend.providers.map((provider) => newest.get(provider.clusterId) ?? provider);
   return { version: `${held.version}+${told.version}`, backend: { ...held.backend, providers } };
 }

@@ -12,25 +12,25 @@ export interface SyncLoopParts {
   readonly wake: Wake;
   readonly identity: () => SpokeIdentity;
   readonly waitMs: number;
-  /** How soon to ask again for a full state while the last one was not complete. */
+  /** How soon to ask for a full state again while one that is complete is needed; doubles up to {@link FULL_RETRY_MS_MAX}. */
   readonly incompleteRetryMs: number;
   readonly cursor: () => SyncCursor | undefined;
-  /** Whether the hub's last full state was complete. */
-  readonly complete: () => boolean;
+  /** Whether only a complete full state can settle what is held from before. */
+  readonly needsFull: () => boolean;
   readonly onAnswer: (answer: HubSync) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
+/** The longest time between two full states that are asked for: a member that never joins must not cost the hub more. */
+export const FULL_RETRY_MS_MAX = 60_000;
+
 /** Follows the hub by long poll until `signal` aborts. */
 export async function runSyncLoop(parts: SyncLoopParts, signal: AbortSignal): Promise<void> {
-  let askedFullMs = Number.NEGATIVE_INFINITY;
+  const full = { retryMs: parts.incompleteRetryMs, dueMs: 0 };
   while (!signal.aborted) {
-    const isComplete = parts.cursor() !== undefined && parts.complete();
-    const askFull = !isComplete && parts.clock.monotonicMs() - askedFullMs >= parts.incompleteRetryMs;
-    if (askFull) askedFullMs = parts.clock.monotonicMs();
-    const waitMs = isComplete ? parts.waitMs : Math.min(parts.waitMs, parts.incompleteRetryMs);
+    const { cursor, waitMs } = nextAsk(parts, full);
     try {
-      const answer = await parts.link.sync(parts.identity(), askFull ? undefined : parts.cursor(), waitMs, signal);
+      const answer = await parts.link.sync(parts.identity(), cursor, waitMs, signal);
       if (signal.aborted) return;
       parts.backoff.reset();
       parts.onAnswer(answer);
@@ -40,4 +40,17 @@ export async function runSyncLoop(parts: SyncLoopParts, signal: AbortSignal): Pr
       await parts.wake.sleep(parts.clock, parts.backoff.nextMs(), signal);
     }
   }
+}
+
+function nextAsk(parts: SyncLoopParts, full: { retryMs: number; dueMs: number }): { readonly cursor: SyncCursor | undefined; readonly waitMs: number } {
+  const nowMs = parts.clock.monotonicMs();
+  if (!parts.needsFull()) {
+    full.retryMs = parts.incompleteRetryMs;
+    full.dueMs = nowMs + full.retryMs;
+    return { cursor: parts.cursor(), waitMs: parts.waitMs };
+  }
+  if (nowMs < full.dueMs) return { cursor: parts.cursor(), waitMs: Math.min(parts.waitMs, full.dueMs - nowMs) };
+  full.retryMs = Math.min(full.retryMs * 2, FULL_RETRY_MS_MAX);
+  full.dueMs = nowMs + full.retryMs;
+  return { cursor: undefined, waitMs: parts.waitMs };
 }

@@ -39,7 +39,7 @@ export class LastGoodStore {
   }
 
   /** Saves a state: first its chunks, then the index that makes them one, then the previous chunks go. */
-  async save(state: ImportState & { readonly cursor: NonNullable<ImportState['cursor']> }, savedAtMs: number): Promise<void> {
+  async save(state: ImportState, savedAtMs: number): Promise<void> {
     const before = await this.#readIndex().catch(ignoreCorrupt);
     const packed = await packState(state);
     if (packed.sha256 === before?.sha256) return;

@@ -1,0 +1,1 @@
+export { startControllerRole } from './controller-role.js';
