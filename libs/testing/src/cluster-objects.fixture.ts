@@ -38,8 +38,7 @@ export function clusterObjects(yaml: string): ClusterObjects {
 
 /** Sorts raw Kubernetes objects into what the plans of one cluster read. */
 export function sortObjects(raws: readonly unknown[]): ClusterObjects {
-  const byKind = new Map<string, unknown[]>();
-  for (const raw of raws) byKind.set(kindOf(raw), [...(byKind.get(kindOf(raw)) ?? []), raw]);
+  const byKind = Map.groupBy(raws, kindOf);
   const all = <T>(kind: string, parse: (raw: unknown) => Parsed<T>): readonly T[] => {
     const { values, problems } = parseObjects(parse, byKind.get(kind) ?? []);
     if (problems.length > 0) throw new Error(problems.map(({ message }) => message).join('\n'));

@@ -13,12 +13,16 @@ export interface IpRange {
 
 const FAMILY_BITS = { IPv4: 32, IPv6: 128 } as const;
 const DECIMAL_OCTET = /^(0|[1-9][0-9]{0,2})$/;
+const IPV4 = /^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}$/;
 const HEX_GROUP = /^[0-9a-fA-F]{1,4}$/;
 
 /** Reads an address in either family; undefined where the text is none. Leading zeros in IPv4 are refused, as Kubernetes does. */
 export function parseIp(text: string): IpNumber | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
+
+/** Whether a text is an address; cheaper than reading it. */
+export const isIp = (text: string): boolean => IPV4.test(text) || (text.includes(':') && parseIpv6(text) !== undefined);
 
 /** Writes an address in its canonical text: dotted IPv4, or IPv6 as RFC 5952 says. */
 export function formatIp({ family, value }: IpNumber): string {

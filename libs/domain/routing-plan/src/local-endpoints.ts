@@ -49,7 +49,7 @@ function podPort({ namedPorts }: PodObject, target: number | string | undefined,
 function slicesByService(slices: readonly EndpointSliceObject[]): ReadonlyMap<string, readonly EndpointSliceObject[]> {
   const byService = new Map<string, EndpointSliceObject[]>();
   const usable = slices.filter(({ addressType, serviceName }) => addressType === 'IPv4' && serviceName !== '');
-  for (const slice of [...usable].sort(byKey(({ namespace, name }) => `${namespace}/${name}`))) {
+  for (const slice of usable) {
     const key = `${slice.namespace}/${slice.serviceName}`;
     byService.set(key, [...(byService.get(key) ?? []), slice]);
   }
@@ -76,17 +76,22 @@ function endpointOf({ addresses, ready, serving, terminating, node, zone }: Slic
 
 /** One endpoint for each address: while an endpoint moves from slice to slice it is in both, and the word that it is ready counts. */
 function distinct(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  const byAddress = new Map<string, Endpoint>();
+  const byAddress = new Map<string, Endpoint[]>();
   for (const endpoint of endpoints) {
-    const before = byAddress.get(endpoint.address);
-    byAddress.set(endpoint.address, before === undefined ? endpoint : merge(before, endpoint));
+    const same = byAddress.get(endpoint.address);
+    if (same === undefined) byAddress.set(endpoint.address, [endpoint]);
+    else same.push(endpoint);
   }
-  return [...byAddress.values()].sort(byKey(({ address }) => address));
+  return [...byAddress.values()].map(mergeSame).sort(byKey(({ address }) => address));
 }
 
-function merge(one: Endpoint, other: Endpoint): Endpoint {
-  const better = other.ready && !one.ready ? other : one;
-  return { ...better, targetPorts: one.targetPorts.map((port, at) => (port === 0 ? (other.targetPorts[at] ?? 0) : port)) };
+// The best word first, then by text, so that the order in which objects came does not matter.
+function mergeSame(same: readonly Endpoint[]): Endpoint {
+  const [only] = same;
+  if (same.length === 1 && only !== undefined) return only;
+  return [...same].sort(byKey((endpoint) => `${endpoint.ready ? 0 : endpoint.serving ? 1 : 2}${JSON.stringify(endpoint)}`)).reduce(fillPorts);
 }
+
+const fillPorts = (best: Endpoint, other: Endpoint): Endpoint => ({ ...best, targetPorts: best.targetPorts.map((port, at) => (port === 0 ? (other.targetPorts[at] ?? 0) : port)) });
 
 const isIpv4 = (address: string): boolean => !address.includes(':');

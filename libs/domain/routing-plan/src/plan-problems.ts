@@ -1,4 +1,4 @@
-import { parseIp } from '#domain/addresses';
+import { isIp } from '#domain/addresses';
 import { SHARE_TOTAL_BP, type Problem } from '#domain/fleet';
 
 import type { Frontend, FrontendListener, PlannedBackend, RoutingPlan } from './routing-plan.js';
@@ -18,7 +18,7 @@ export function planProblems({ frontends, backends }: RoutingPlan): readonly Pro
 function frontendProblems(frontend: Frontend, ids: ReadonlySet<string>): readonly Problem[] {
   const path = `frontends[${frontend.namespace}/${frontend.name}]`;
   return [
-    ...frontend.addresses.filter((address) => parseIp(address) === undefined).map((address) => problem(path, 'PLAN_ADDRESS_MALFORMED', `"${address}" is no address`)),
+    ...frontend.addresses.filter((address) => !isIp(address)).map((address) => problem(path, 'PLAN_ADDRESS_MALFORMED', `"${address}" is no address`)),
     ...repeated(frontend.listeners.map(({ name }) => name), path, 'PLAN_LISTENER_REPEATED'),
     ...repeated(frontend.listeners.map(({ port, protocol }) => `${port}/${protocol}`), path, 'PLAN_PORT_REPEATED'),
     ...frontend.listeners.flatMap((listener) => listenerProblems(listener, `${path}.listeners[${listener.name}]`, ids)),
@@ -43,7 +43,7 @@ function backendProblems({ id, providers }: PlannedBackend): readonly Problem[] 
     ...repeated(providers.map(({ clusterId }) => clusterId), path, 'PLAN_PROVIDER_REPEATED'),
     ...(providers.every(({ shareBp }) => isWhole(shareBp, 0)) ? [] : [problem(path, 'PLAN_SHARE_INVALID', 'a share is no whole number of at least 0')]),
     ...(sum === SHARE_TOTAL_BP || sum === 0 ? [] : [problem(path, 'PLAN_SHARES_INCOMPLETE', `shares sum to ${sum}, not to ${SHARE_TOTAL_BP} or 0`)]),
-    ...endpoints.filter(({ address }) => parseIp(address) === undefined).map(({ address }) => problem(path, 'PLAN_ADDRESS_MALFORMED', `"${address}" is no address`)),
+    ...endpoints.filter(({ address }) => !isIp(address)).map(({ address }) => problem(path, 'PLAN_ADDRESS_MALFORMED', `"${address}" is no address`)),
     ...endpoints.filter(({ port }) => !isWhole(port, 1) || port > 65_535).map(({ address, port }) => problem(path, 'PLAN_PORT_INVALID', `${address} has port ${port}`)),
     ...providers.flatMap((provider) => repeated(provider.endpoints.map(({ address, port }) => `${address}:${port}`), `${path}.${provider.clusterId}`, 'PLAN_ENDPOINT_REPEATED')),
   ];

@@ -2,14 +2,15 @@ import { matchesLabels, type LabelSelector } from '#domain/gateway-api';
 
 import type { PodObject } from './local-objects.js';
 
-/** Finds the pods that a selector selects in a namespace, sorted by name. */
+/** Finds the pods that a selector selects in a namespace, in no particular order. */
 export type PodFinder = (namespace: string, selector: LabelSelector) => readonly PodObject[];
 
 /** Indexes pods by label, so that many selectors over many pods cost what they select, not their product. */
 export function podFinder(pods: readonly PodObject[]): PodFinder {
   const byNamespace = new Map<string, PodObject[]>();
   const byLabel = new Map<string, PodObject[]>();
-  for (const pod of [...pods].filter(isEndpoint).sort(byName)) {
+  for (const pod of pods) {
+    if (!isEndpoint(pod)) continue;
     push(byNamespace, pod.namespace, pod);
     for (const [key, value] of Object.entries(pod.labels)) push(byLabel, labelKey(pod.namespace, key, value), pod);
   }
@@ -22,7 +23,6 @@ export function podFinder(pods: readonly PodObject[]): PodFinder {
 
 // A finished pod's address may already be another pod's.
 const isEndpoint = ({ isFinished, addresses }: PodObject): boolean => !isFinished && addresses.length > 0;
-const byName = (a: PodObject, b: PodObject): number => (a.namespace === b.namespace ? (a.name < b.name ? -1 : 1) : a.namespace < b.namespace ? -1 : 1);
 const labelKey = (namespace: string, key: string, value: string): string => `${namespace}\u0000${key}=${value}`;
 
 function push<T>(map: Map<string, T[]>, key: string, value: T): void {
