@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import { createPostgresBackend, createRedisBackend, withBackend, type BackendClasses, type IQueueBackend, type Job, type JobsOptions } from 'bullmq';
 
 import { FleetError, isFleetError } from '#domain/fleet';
@@ -33,6 +35,9 @@ const KEY = 'key';
 /** A worker that dies with a key is no fault of the key: it goes to the next worker, however often. */
 const STALLS_MAX = 1_000_000;
 
+/** Wait between attempts to reach a backend that is away at the start. */
+const RETRY_MS = 1_000;
+
 /** Longest time that adding a job may take, when the backend is away. */
 const REQUEST_DEADLINE_MS = 5_000;
 
@@ -47,6 +52,7 @@ export class BullJobQueue extends JobQueue {
   readonly #queue: InstanceType<BackendClasses<IQueueBackend, unknown>['Queue']>;
   #worker: InstanceType<BackendClasses<IQueueBackend, unknown>['Worker']> | undefined;
   #trouble: string | undefined;
+  readonly #closed = new AbortController();
   readonly #pending = new Set<Promise<void>>();
   constructor(options: BullJobQueueOptions) {
     super();
@@ -73,8 +79,7 @@ export class BullJobQueue extends JobQueue {
     worker.on('ready', () => (this.#trouble = undefined));
     worker.on('completed', (job, result: RunResult | undefined) => this.#track(this.#comeBack(job, result)));
     this.#worker = worker;
-    await guarded(this.#queue.upsertJobScheduler(RESYNC, { every: processing.resyncEveryMs }, { name: RESYNC, data: {}, opts: { removeOnComplete: true, removeOnFail: true } }));
-    this.#trouble = undefined;
+    this.#track(this.#scheduleResync(processing.resyncEveryMs));
   }
 
   unavailableReason(): string | undefined {
@@ -82,6 +87,7 @@ export class BullJobQueue extends JobQueue {
   }
 
   async close(): Promise<void> {
+    this.#closed.abort();
     await this.#worker?.close();
     await Promise.all(this.#pending);
     await this.#queue.close();
@@ -103,6 +109,20 @@ export class BullJobQueue extends JobQueue {
       const nextRunInMs = nextDelayMs(isFleetError(error) ? error.kind : 'bug', attempts, this.#options.random.next());
       processing.failed?.(key, error, nextRunInMs);
       return { nextRunInMs, attempts: attempts + 1 };
+    }
+  }
+
+  // A backend that is away when a process starts is waited for.
+  async #scheduleResync(everyMs: number): Promise<void> {
+    while (!this.#closed.signal.aborted) {
+      try {
+        await guarded(this.#queue.upsertJobScheduler(RESYNC, { every: everyMs }, { name: RESYNC, data: {}, opts: { removeOnComplete: true, removeOnFail: true } }));
+        this.#trouble = undefined;
+        return;
+      } catch (error) {
+        this.#note(error);
+        await delay(RETRY_MS, undefined, { signal: this.#closed.signal }).catch(() => undefined);
+      }
     }
   }
 

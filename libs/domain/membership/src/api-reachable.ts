@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   KUBE_UNAUTHORIZED: 'Unauthorized',
   KUBE_THROTTLED: 'Throttled',
   KUBE_SERVER_ERROR: 'ServerError',
+  KUBECONFIG_REFUSED: 'KubeconfigRefused',
 };
 
 /**

@@ -15,7 +15,8 @@ describe('preflightConditions', () => {
     { name: '1.32 is too old', change: { version: 'v1.32.9+k3s1' }, want: ['VersionSupported=False TooOld'] },
     { name: 'a version that is none is unknown, not old', change: { version: 'dev' }, want: ['VersionSupported=Unknown VersionUnreadable'] },
     { name: 'a missing TCPRoute is named', change: { hasTcpRoute: false }, want: ['GatewayApiPresent=False TcpRouteMissing'] },
-    { name: 'no ServiceCIDR API', change: { serviceCidrs: undefined }, want: ['ServiceCidrPresent=False NotServed'] },
+    { name: 'no ServiceCIDR API', change: { serviceCidrs: 'not-served' }, want: ['ServiceCidrPresent=False NotServed'] },
+    { name: 'ServiceCIDRs that may not be read are unknown, not absent', change: { serviceCidrs: 'unknown' }, want: ['ServiceCidrPresent=Unknown Unreadable'] },
     { name: 'no ServiceCIDR object', change: { serviceCidrs: [] }, want: ['ServiceCidrPresent=False None'] },
     { name: 'kube-proxy in ipvs mode', change: { kubeProxyMode: 'ipvs' }, want: ['KubeProxyCompatible=False ModeUnsupported'] },
     { name: 'no kube-proxy is unknown, not wrong', change: { kubeProxyMode: 'absent' }, want: ['KubeProxyCompatible=Unknown NotFound'] },
@@ -30,7 +31,7 @@ describe('preflightConditions', () => {
     expect(conditions.find((entry) => entry.type === 'RightsSufficient')?.message).toBe('The credential may not: create daemonsets.apps in spillway-system; list nodes. Grant these verbs.');
   });
   it('only what makes an installation senseless blocks it', () => {
-    const all = preflightConditions({ version: 'v1.30.0', hasTcpRoute: false, serviceCidrs: undefined, kubeProxyMode: 'ipvs', missingRights: [{ verb: 'list', group: '', resource: 'nodes' }], clockOffsetMs: 1e7 });
+    const all = preflightConditions({ version: 'v1.30.0', hasTcpRoute: false, serviceCidrs: 'not-served', kubeProxyMode: 'ipvs', missingRights: [{ verb: 'list', group: '', resource: 'nodes' }], clockOffsetMs: 1e7 });
     expect(blockingConditions(all).map((entry) => entry.type)).toEqual(['VersionSupported', 'ServiceCidrPresent', 'RightsSufficient']);
   });
 });

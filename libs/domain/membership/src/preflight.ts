@@ -19,8 +19,8 @@ export interface PreflightFacts {
   readonly version: string;
   /** Whether TCPRoute is served as gateway.networking.k8s.io/v1. */
   readonly hasTcpRoute: boolean;
-  /** CIDRs of all ServiceCIDR objects; undefined where the kind is not served. */
-  readonly serviceCidrs: readonly string[] | undefined;
+  /** CIDRs of all ServiceCIDR objects; `unknown` where they may not be read. */
+  readonly serviceCidrs: readonly string[] | 'not-served' | 'unknown';
   readonly kubeProxyMode: KubeProxyMode;
   readonly missingRights: readonly NeededRight[];
   /** Milliseconds by which the member's clock is ahead of the hub's; undefined where the server sends no time. */
@@ -70,8 +70,9 @@ function gatewayApiCondition(hasTcpRoute: boolean): MemberCondition {
   return condition('GatewayApiPresent', 'False', 'TcpRouteMissing', 'TCPRoute v1 is not served; install the Gateway API CRDs, release 1.6 or later.');
 }
 
-function serviceCidrCondition(cidrs: readonly string[] | undefined): MemberCondition {
-  if (cidrs === undefined) return condition('ServiceCidrPresent', 'False', 'NotServed', 'The ServiceCIDR API is not served; enable networking.k8s.io/v1 (MultiCIDRServiceAllocator).');
+function serviceCidrCondition(cidrs: PreflightFacts['serviceCidrs']): MemberCondition {
+  if (cidrs === 'unknown') return condition('ServiceCidrPresent', 'Unknown', 'Unreadable', 'The ServiceCIDRs may not be read.');
+  if (cidrs === 'not-served') return condition('ServiceCidrPresent', 'False', 'NotServed', 'The ServiceCIDR API is not served; enable networking.k8s.io/v1 (MultiCIDRServiceAllocator).');
   if (cidrs.length === 0) return condition('ServiceCidrPresent', 'False', 'None', 'There is no ServiceCIDR object, so no addresses to give; check the API server flag --service-cluster-ip-range.');
   return condition('ServiceCidrPresent', 'True', 'Present', `Service addresses come from ${cidrs.join(', ')}.`);
 }
