@@ -193,6 +193,7 @@ export async function startFleet(options: FleetOptions): Promise<FleetUnderTest>
     SPILLWAY_PEOPLE_HOST: '127.0.0.1',
     SPILLWAY_PEOPLE_PORT: portOf(urls.people),
     SPILLWAY_MACHINE_PORT: portOf(urls.machines),
+    SPILLWAY_HUB_READY_URL: `${urls.people}/readyz`,
     SPILLWAY_OPS_HOST: '127.0.0.1',
     SPILLWAY_OPS_PORT: portOf(urls.workerOps),
     SPILLWAY_ALLOW_LOCAL_CLUSTERS: 'true',

@@ -78,6 +78,7 @@ function processEnv(context: CommandContext, flags: UpFlags, settings: EmbeddedS
     SPILLWAY_PEOPLE_HOST: '127.0.0.1',
     SPILLWAY_PEOPLE_PORT: flags.peoplePort,
     SPILLWAY_MACHINE_PORT: flags.machinePort,
+    SPILLWAY_HUB_READY_URL: `http://127.0.0.1:${flags.peoplePort}/readyz`,
     SPILLWAY_OPS_HOST: '127.0.0.1',
     SPILLWAY_OPS_PORT: flags.workerPort,
     SPILLWAY_ALLOW_LOCAL_CLUSTERS: String(flags.allowLocalClusters === true),
