@@ -1,13 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 
-import { Controller, DEFAULT_CONTROLLER_OPTIONS, SimulatedNodes, TokenReviewer } from '#apps/spoke';
-import { HttpKube, memberKubeConnection } from '#adapters/kube';
+import { Controller, DEFAULT_CONTROLLER_OPTIONS, SimulatedNodes, startRole, TokenReviewer } from '#apps/spoke';
+import { startXdsClient } from '#adapters/xds-grpc';
+import { buildMemberManifests } from '#apps/worker';
+import { HttpKube, inClusterConnection, memberKubeConnection } from '#adapters/kube';
 import { parseKubeconfig } from '#contracts/kubeconfig';
+import { CLUSTER_TYPE_URL } from '#contracts/envoy';
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { backendName, clusterId } from '#domain/fleet';
 import { SystemClock, SystemRandom } from '#platform';
@@ -34,14 +39,37 @@ async function eventually<T>(what: string, read: () => Promise<T> | T, holds: (v
 
 const object = (kind: KubeKind, metadata: KubeObject['metadata'], body: object): KubeObject => ({ apiVersion: kind.group === '' ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind, metadata, ...body });
 
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** What the kubelet mounts into the controller's pod. */
+async function serviceAccountFolder({ plane }: LoneControlPlane): Promise<{ readonly host: string; readonly port: string; readonly folder: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'spillway-account-'));
+  const answer = await plane.api.send<{ status: { token: string } }>('POST', `/api/v1/namespaces/${SYSTEM}/serviceaccounts/spillway-spoke-controller/token`, { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} } });
+  writeFileSync(join(folder, 'token'), answer.status.token);
+  writeFileSync(join(folder, 'ca.crt'), plane.caPem);
+  const { hostname: host, port } = new URL(plane.server);
+  return { host, port, folder };
+}
+
 describeHere('the controller on a real API server', () => {
   let cluster: LoneControlPlane;
+  /** The administrator's. */
   let kube: HttpKube;
+  /** The controller's own: it has the rights that the worker gives it, and no more. */
+  let own: HttpKube;
+  let account: { readonly host: string; readonly port: string; readonly folder: string };
   let controller: Controller;
+  let nodeToken = '';
   const nodes = new SimulatedNodes(clock);
   const link = new FakeHubLink(clock);
   const start = (server: SimulatedNodes): Controller => {
-    const started = new Controller({ kube, link, clock, random: new SystemRandom(), logger: pino({ level: 'silent' }), registry: new Registry(), server }, { ...DEFAULT_CONTROLLER_OPTIONS, lastGoodIntervalMs: 100 });
+    const started = new Controller({ kube: own, link, clock, random: new SystemRandom(), logger: pino({ level: 'silent' }), registry: new Registry(), server }, { ...DEFAULT_CONTROLLER_OPTIONS, lastGoodIntervalMs: 100 });
     started.start();
     return started;
   };
@@ -55,6 +83,9 @@ describeHere('the controller on a real API server', () => {
     if (!parsed.ok) throw new Error('the testbed gave a kubeconfig that is not accepted');
     kube = new HttpKube(memberKubeConnection(parsed.connection), { clock, random: new SystemRandom() });
     for (const name of [SYSTEM, 'ai']) await create(KUBE_KINDS.namespace, { name }, {});
+    for (const { kind, object: wanted } of buildMemberManifests({ image: 'none', dnsReplicas: 0, clusterDomain: 'cluster.local', logLevel: 'info' })) if (!['Deployment', 'DaemonSet'].includes(kind.kind)) await kube.apply(kind, wanted, 'test');
+    account = await serviceAccountFolder(cluster);
+    own = new HttpKube(await inClusterConnection({ ...account, clock }), { clock, random: new SystemRandom() });
     nodes.connect('n1');
     link.addToken('t1', 'east-1');
     controller = start(nodes);
@@ -62,8 +93,10 @@ describeHere('the controller on a real API server', () => {
 
   afterAll(async () => {
     await controller?.stop();
+    own?.close();
     kube?.close();
     await cluster?.stop();
+    if (account !== undefined) rmSync(account.folder, { recursive: true });
   });
 
   it('without the Gateway API it waits, and begins when the definitions appear', async () => {
@@ -118,7 +151,8 @@ describeHere('the controller on a real API server', () => {
       const answer = await cluster.plane.api.send<{ status: { token: string } }>('POST', `/api/v1/namespaces/${SYSTEM}/serviceaccounts/${account}/token`, { body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec } });
       return answer.status.token;
     };
-    expect(await reviewer.review(await token('spillway-spoke-node', 'spillway-xds'))).toEqual({ serviceAccount: 'spillway-spoke-node', nodeName: 'n1', podName: 'spillway-spoke-node-12' });
+    nodeToken = await token('spillway-spoke-node', 'spillway-xds');
+    expect(await reviewer.review(nodeToken)).toEqual({ serviceAccount: 'spillway-spoke-node', nodeName: 'n1', podName: 'spillway-spoke-node-12' });
     await expect(reviewer.review(await token('someone-else', 'spillway-xds'))).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
     await expect(reviewer.review(await token('spillway-spoke-node', 'elsewhere'))).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
     await expect(reviewer.review('forged')).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
@@ -136,6 +170,24 @@ describeHere('the controller on a real API server', () => {
     controller = start(again);
     await eventually('served again', () => JSON.stringify(again.snapshot ?? {}), (text) => text.includes('10.2.0.1'));
     expect(again.snapshot).toEqual(nodes.snapshot);
+  });
+
+  it('as a process of its own it becomes ready, publishes its CA and serves an xDS client', async () => {
+    await controller.stop();
+    const [opsPort, xdsPort] = [await freePort(), await freePort()];
+    const role = await startRole('controller', { SPILLWAY_POD_NAME: 'pod-a', SPILLWAY_LOG_LEVEL: 'silent', KUBERNETES_SERVICE_HOST: account.host, KUBERNETES_SERVICE_PORT: account.port, SPILLWAY_SERVICE_ACCOUNT_FOLDER: account.folder, SPILLWAY_OPS_HOST: '127.0.0.1', SPILLWAY_OPS_PORT: String(opsPort), SPILLWAY_XDS_HOST: '127.0.0.1', SPILLWAY_XDS_PORT: String(xdsPort) });
+    const get = async (path: string): Promise<string> => fetch(`http://127.0.0.1:${opsPort}${path}`).then((answer) => answer.text());
+    await eventually('ready', () => get('/readyz'), (text) => text === 'ok\n');
+    const metrics = await get('/metrics');
+    expect(metrics).toMatch(/spillway_leader\{[^}]*\} 1/);
+    expect(metrics).toMatch(/spillway_watch_synced\{kind="Gateway"[^}]*\} 1/);
+    const ca = (await kube.find(KUBE_KINDS.configMap, { namespace: SYSTEM, name: 'spillway-xds-ca' }))?.['data'] as Record<string, string>;
+    const received: string[] = [];
+    const client = startXdsClient({ target: `127.0.0.1:${xdsPort}`, tls: { readCaPem: async () => ca['ca.crt'] ?? '', serverName: `spillway-spoke-controller.${SYSTEM}.svc` }, readToken: async () => nodeToken, nodeId: 'n1', typeUrls: [CLUSTER_TYPE_URL], onUpdate: async (snapshot) => void received.push(...snapshot.clusters.map((one) => one.name)), clock, random: new SystemRandom(), logger: pino({ level: 'silent' }) });
+    await eventually('served', () => received, (names) => names.includes('composite:ai/model/80/TCP'));
+    await client.close();
+    await role.stop();
+    controller = start(nodes);
   });
 
   it('leaving gives every address back and takes the finalizers off', async () => {

@@ -78,7 +78,10 @@ export class HubSession {
     this.#stop.abort();
     this.#join.stop();
     this.#identitySecret.stop();
-    await Promise.all(this.#tasks);
+    // A call that a silent hub leaves hanging must not hold up the end of the process.
+    const ended = new AbortController();
+    await Promise.race([Promise.all(this.#tasks), this.parts.clock.sleep(STOP_WAIT_MS, ended.signal)]);
+    ended.abort();
   }
 
   /** Whether it is known what identity this cluster has, if any. */
@@ -190,5 +193,6 @@ export class HubSession {
 
 // A bell ends the wait; this only bounds it.
 const IDLE_MS = 60_000;
+const STOP_WAIT_MS = 2_000;
 
 const linkKey = (identity: SpokeIdentity | undefined): string => (identity === undefined ? '' : [identity.clusterId, identity.keyId, identity.audience, identity.hubUrl].join(' '));
