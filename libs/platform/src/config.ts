@@ -16,7 +16,7 @@ export class ConfigError extends Error {
 /** Parses an environment by a schema into a frozen, total configuration. Throws {@link ConfigError} with every problem. */
 export function loadConfig<T extends z.ZodType>(schema: T, env: Env): Readonly<z.output<T>> {
   const result = schema.safeParse(withoutEmpty(env));
-  if (result.success) return Object.freeze(result.data) as Readonly<z.output<T>>;
+  if (result.success) return Object.freeze(result.data);
   throw new ConfigError(result.error.issues.map((issue) => `${issue.path.join('.') || '(all)'}: ${issue.message}`));
 }
 
