@@ -46,6 +46,7 @@ export class MachineListener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<Socket>();
   readonly #parts: MachineListenerParts;
+  #isClosing = false;
 
   constructor(parts: MachineListenerParts) {
     this.#parts = parts;
@@ -98,6 +99,7 @@ export class MachineListener {
 
   /** Takes no new connection, lets running calls end, then closes what is left. */
   async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.close();
     const impatience = setTimeout(() => {
@@ -108,20 +110,23 @@ export class MachineListener {
   }
 
   async #serve(request: NodeRequest, response: NodeResponse): Promise<void> {
-    const startMs = this.#parts.clock.monotonicMs();
+    const { clock, logger, metrics, handlers } = this.#parts;
+    const startMs = clock.monotonicMs();
     const path = (request.url ?? '').split('?')[0] ?? '';
-    const handler = this.#parts.handlers.get(path);
+    const handler = handlers.get(path);
     const method = handler?.method.name ?? 'none';
+    let outcome = 'broken';
+    response.once('close', () => metrics.finished(method, response.writableFinished ? outcome : 'broken', (clock.monotonicMs() - startMs) / 1_000));
     try {
       const answer = handler === undefined ? NOT_FOUND : await this.#call(handler, path, request, response);
-      const outcome = describeOutcome(answer);
-      response.setHeader(HUB_TIME_HEADER, String(this.#parts.clock.nowMs()));
+      outcome = describeOutcome(answer);
+      response.setHeader(HUB_TIME_HEADER, String(clock.nowMs()));
+      // Kept alive, an idle connection would hold up the stop.
+      if (this.#isClosing && !('stream' in response)) response.setHeader('connection', 'close');
       await universalResponseToNodeResponse(answer, response);
-      this.#parts.metrics.finished(method, outcome, (this.#parts.clock.monotonicMs() - startMs) / 1_000);
     } catch (error) {
       // The caller went away while its answer was written, or something of ours broke.
-      this.#parts.metrics.finished(method, 'broken', (this.#parts.clock.monotonicMs() - startMs) / 1_000);
-      this.#parts.logger.debug({ err: error, method }, 'a call could not be answered');
+      logger.debug({ err: error, method }, 'a call could not be answered');
       if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
       else response.destroy();
     }

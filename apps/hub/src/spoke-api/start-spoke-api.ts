@@ -95,8 +95,9 @@ export async function startSpokeApi(options: SpokeApiOptions): Promise<SpokeApi>
   const renewal = renewForEver(listener, certificates, { clock, logger, signal: stop.signal });
   logger.info({ port, caFingerprint }, 'serving the spoke API');
   const close = async (): Promise<void> => {
+    const closed = listener.close(settings.stopGraceMs);
     stop.abort();
-    await listener.close(settings.stopGraceMs);
+    await closed;
     await renewal;
   };
   return { port, url: `https://127.0.0.1:${port}`, caBundlePem, caFingerprint, close };
