@@ -10,11 +10,23 @@ interface Entry {
   readonly applied: ReadonlyMap<string, KubeObject>;
 }
 
-const BUILT_IN_GROUPS = new Set(['', 'apps', 'batch', 'policy']);
+const BUILT_IN_GROUPS = new Set([
+  '',
+  'apiextensions.k8s.io',
+  'apps',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'batch',
+  'coordination.k8s.io',
+  'discovery.k8s.io',
+  'events.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+]);
 
 /** Whether a group is built into every API server. */
-export const isBuiltInGroup = (group: string): boolean =>
-  BUILT_IN_GROUPS.has(group) || (group.endsWith('.k8s.io') && group.split('.').length === 3 && !group.startsWith('metrics.'));
+export const isBuiltInGroup = (group: string): boolean => BUILT_IN_GROUPS.has(group);
 
 /** The key of a kind's collection; versions of one kind share it. */
 export const kindKeyOf = (kind: KubeKind): string => `${kind.group}/${kind.plural}`;
