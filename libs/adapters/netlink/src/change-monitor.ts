@@ -30,7 +30,7 @@ export class ChangeMonitor {
     this.#ownPort = options.ownPort;
     this.#onForeignChange = options.onForeignChange;
     this.#socket = new NetlinkSocket(libc, options.networkNamespace);
-    this.#socket.join(NFNL.GROUP);
+    this.#socket.join(NFNL.GROUP, options.ownPort);
     this.#wakeFd = libc.eventfd(0, EVENTFD_CLOEXEC);
     if (this.#wakeFd < 0) throw kernelError(libc.errno(), 'making an event to wake the watcher of nftables');
   }

@@ -133,28 +133,33 @@ export function writeElements(writer: MessageWriter, change: { readonly type: ty
   return messageCount;
 }
 
+type Words = readonly [number, number?, number?];
+
 interface RawElement {
-  readonly key: Buffer;
-  readonly data?: Buffer;
+  readonly key: Words;
+  readonly data?: Words;
   readonly goto?: string;
   readonly isIntervalEnd?: boolean;
 }
 
+const TCP = 6;
+
+// Each part of a concatenation takes four bytes, small ones at their beginning.
 function* rawElements(set: NftSet): Generator<RawElement> {
   switch (set.kind) {
     case 'addresses':
-      for (const address of set.elements) yield { key: addressBytes(address) };
+      for (const address of set.elements) yield { key: [addressWord(address)] };
       return;
     case 'pairs':
-      for (const address of set.elements) yield { key: Buffer.concat([addressBytes(address), addressBytes(address)]) };
+      for (const address of set.elements) yield { key: [addressWord(address), addressWord(address)] };
       return;
     case 'verdicts':
-      for (const element of set.elements) yield { key: frontendKey(element.address, element.port), goto: element.chain };
+      for (const { address, port, chain } of set.elements) yield { key: [addressWord(address), TCP << 24, port << 16], goto: chain };
       return;
     case 'shares':
       for (const { from, to, address, port } of set.elements) {
-        yield { key: unitKey(from), data: endpointBytes(address, port) };
-        yield { key: unitKey(to + 1), isIntervalEnd: true };
+        yield { key: [from], data: [addressWord(address), port << 16] };
+        yield { key: [to + 1], isIntervalEnd: true };
       }
       return;
     default:
@@ -166,11 +171,11 @@ function writeElement(writer: MessageWriter, element: RawElement): void {
   const item = writer.nest(LIST_ITEM);
   if (element.isIntervalEnd === true) writer.u32(ELEMENT_ATTR.FLAGS, INTERVAL_END);
   const key = writer.nest(ELEMENT_ATTR.KEY);
-  writer.raw(DATA_ATTR.VALUE, element.key);
+  writer.words(DATA_ATTR.VALUE, element.key);
   writer.unnest(key);
   if (element.data !== undefined) {
     const data = writer.nest(ELEMENT_ATTR.DATA);
-    writer.raw(DATA_ATTR.VALUE, element.data);
+    writer.words(DATA_ATTR.VALUE, element.data);
     writer.unnest(data);
   }
   if (element.goto !== undefined) {
@@ -184,30 +189,20 @@ function writeElement(writer: MessageWriter, element: RawElement): void {
   writer.unnest(item);
 }
 
-const TCP = 6;
+const ZERO = '0'.charCodeAt(0);
+const DOT = '.'.charCodeAt(0);
 
-function addressBytes(address: string): Buffer {
-  return Buffer.from(address.split('.').map(Number));
-}
-
-function unitKey(unit: number): Buffer {
-  const key = Buffer.alloc(4);
-  key.writeUInt32BE(unit);
-  return key;
-}
-
-// Each part of a concatenation is padded to four bytes.
-function endpointBytes(address: string, port: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.set(addressBytes(address));
-  bytes.writeUInt16BE(port, 4);
-  return bytes;
-}
-
-function frontendKey(address: string, port: number): Buffer {
-  const key = Buffer.alloc(12);
-  key.set(addressBytes(address));
-  key.writeUInt8(TCP, 4);
-  key.writeUInt16BE(port, 8);
-  return key;
+function addressWord(address: string): number {
+  let word = 0;
+  let octet = 0;
+  for (let at = 0; at < address.length; at += 1) {
+    const code = address.charCodeAt(at);
+    if (code === DOT) {
+      word = (word << 8) | octet;
+      octet = 0;
+    } else {
+      octet = octet * 10 + code - ZERO;
+    }
+  }
+  return (word << 8) | octet;
 }

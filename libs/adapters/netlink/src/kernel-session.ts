@@ -61,9 +61,9 @@ export class KernelSession {
   }
 
   /** Asks for one thing. `none` when it does not exist. */
-  async get(type: number, write: (writer: MessageWriter) => void): Promise<Message | 'none'> {
+  get(type: number, write: (writer: MessageWriter) => void): Message | 'none' {
     this.#drain();
-    await this.#request(type, NLM.REQUEST, write);
+    this.#request(type, NLM.REQUEST, write);
     const [answer] = this.#drain();
     if (answer === undefined) throw new FleetError('NFT_BUSY', 'transient', 'the kernel did not answer; it is tried again');
     const errno = errnoOf(answer);
@@ -74,7 +74,7 @@ export class KernelSession {
 
   async #dumpOnce(type: number, write: (writer: MessageWriter) => void): Promise<readonly Message[] | 'none' | 'interrupted'> {
     this.#drain();
-    const sequence = await this.#request(type, NLM.REQUEST | NLM.DUMP, write);
+    const sequence = this.#request(type, NLM.REQUEST | NLM.DUMP, write);
     const collected: Message[] = [];
     for (let datagrams = 1; ; datagrams += 1) {
       const received = this.#socket.receive();
@@ -88,13 +88,13 @@ export class KernelSession {
     }
   }
 
-  async #request(type: number, flags: number, write: (writer: MessageWriter) => void): Promise<number> {
+  #request(type: number, flags: number, write: (writer: MessageWriter) => void): number {
     const writer = new MessageWriter();
     const sequence = this.#nextSequence();
     const message = writer.begin({ type, flags, family: AF_INET, sequence });
     write(writer);
     writer.end(message);
-    const errno = await this.#socket.send(writer.bytes());
+    const errno = this.#socket.ask(writer.bytes());
     if (errno !== 0) throw kernelError(errno, 'reading from nftables');
     return sequence;
   }

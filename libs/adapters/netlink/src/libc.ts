@@ -12,6 +12,8 @@ export interface Libc {
   readonly bind: ForeignFunction<[fd: number, address: Buffer, length: number]>;
   readonly getsockname: ForeignFunction<[fd: number, address: Buffer, length: Buffer]>;
   readonly setsockopt: ForeignFunction<[fd: number, level: number, option: number, value: Buffer, length: number]>;
+  /** setsockopt with a filter program as its value. */
+  readonly attachFilter: ForeignFunction<[fd: number, level: number, option: number, program: { readonly len: number; readonly filter: Buffer }, length: number]>;
   readonly send: ForeignFunction<[fd: number, bytes: Buffer, length: number, flags: number]>;
   readonly recv: ForeignFunction<[fd: number, bytes: Buffer, length: number, flags: number]>;
   readonly poll: ForeignFunction<[fds: Buffer, count: number, timeoutMs: number]>;
@@ -31,12 +33,14 @@ export async function loadLibc(): Promise<Libc> {
   try {
     const { default: koffi } = await import('koffi');
     const library = koffi.load(null);
+    const filterProgram = koffi.struct({ len: 'uint16_t', filter: 'const uint8_t *' });
     const bound = <Arguments extends readonly unknown[]>(declaration: string): ForeignFunction<Arguments> => library.func(declaration);
     return {
       socket: bound('int socket(int domain, int type, int protocol)'),
       bind: bound('int bind(int fd, const uint8_t *address, uint32_t length)'),
       getsockname: bound('int getsockname(int fd, uint8_t *address, uint8_t *length)'),
       setsockopt: bound('int setsockopt(int fd, int level, int option, const uint8_t *value, uint32_t length)'),
+      attachFilter: library.func('setsockopt', 'int', ['int', 'int', 'int', koffi.pointer(filterProgram), 'uint32_t']) as Libc['attachFilter'],
       send: bound('int64_t send(int fd, const uint8_t *bytes, uint64_t length, int flags)'),
       recv: bound('int64_t recv(int fd, uint8_t *bytes, uint64_t length, int flags)'),
       poll: bound('int poll(uint8_t *fds, unsigned long count, int timeoutMs)'),

@@ -74,6 +74,12 @@ export class MessageWriter {
     this.#buffer.write(value, at, 'latin1');
   }
 
+  /** An attribute of one to three numbers of four bytes each: keys and values of elements. */
+  words(type: number, words: readonly [number, number?, number?]): void {
+    let at = this.#attribute(type, words.length * 4);
+    for (const word of words) at = this.#buffer.writeUInt32BE((word ?? 0) >>> 0, at);
+  }
+
   /** An attribute of bytes. */
   raw(type: number, value: Uint8Array): void {
     const at = this.#attribute(type, value.length);

@@ -69,7 +69,7 @@ export class NetlinkNft extends Nft {
   }
 
   override exists(): Promise<boolean> {
-    return this.#inTurn(async () => (await this.#readHandle()) !== undefined);
+    return this.#inTurn(() => this.#readHandle() !== undefined);
   }
 
   override isIntact(): Promise<boolean> {
@@ -78,7 +78,7 @@ export class NetlinkNft extends Nft {
       if (applied === undefined) return false;
       this.#monitor.check();
       // A table that was made anew has another handle: a net under the notifications.
-      const handle = await this.#readHandle();
+      const handle = this.#readHandle();
       if (this.#handle !== undefined && handle !== this.#handle) this.#known = undefined;
       this.#handle = handle;
       if (handle === undefined) this.#known = undefined;
@@ -97,8 +97,8 @@ export class NetlinkNft extends Nft {
   }
 
   override rejectedConnections(): Promise<number> {
-    return this.#inTurn(async () => {
-      const message = await this.#session.get(NFT_MSG.GETOBJ, (writer) => {
+    return this.#inTurn(() => {
+      const message = this.#session.get(NFT_MSG.GETOBJ, (writer) => {
         writer.text(OBJ_ATTR.TABLE, TABLE_NAME);
         writer.text(OBJ_ATTR.NAME, REJECTED_COUNTER);
         writer.u32(OBJ_ATTR.TYPE, OBJ_COUNTER);
@@ -124,8 +124,8 @@ export class NetlinkNft extends Nft {
     this.#socket.close();
   }
 
-  async #readHandle(): Promise<bigint | undefined> {
-    const message = await this.#session.get(NFT_MSG.GETTABLE, (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME));
+  #readHandle(): bigint | undefined {
+    const message = this.#session.get(NFT_MSG.GETTABLE, (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME));
     return message === 'none' ? undefined : findAttribute(attributesOf(message), TABLE_ATTR.HANDLE)?.readBigUInt64BE(0);
   }
 
@@ -167,7 +167,7 @@ export class NetlinkNft extends Nft {
   }
 
   // One socket, one question at a time.
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
     const turn = this.#queue.then(work, work);
     this.#queue = turn.catch(() => undefined);
     return turn;

@@ -12,6 +12,9 @@ const MSG_DONTWAIT = 0x40;
 const SOL_SOCKET = 1;
 const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;
+const SO_ATTACH_FILTER = 26;
+const FILTER_STEP_LENGTH = 8;
+const FILTER_PROGRAM_LENGTH = 16;
 const SOL_NETLINK = 270;
 const NETLINK_ADD_MEMBERSHIP = 1;
 const NETLINK_CAP_ACK = 10;
@@ -49,8 +52,10 @@ export class NetlinkSocket {
     this.#setOption(SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_LENGTH);
   }
 
-  /** Subscribes to a multicast group. */
-  join(group: number): void {
+  /** Subscribes to a multicast group, but for what was done through the socket of the given port. */
+  join(group: number, ownPort: number): void {
+    const program = Buffer.from(dropMessagesOf(ownPort));
+    this.#must(this.#libc.attachFilter(this.fd, SOL_SOCKET, SO_ATTACH_FILTER, { len: program.length / FILTER_STEP_LENGTH, filter: program }, FILTER_PROGRAM_LENGTH), 'filtering notifications');
     this.#must(this.#setOption(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, group), 'subscribing to changes of nftables');
   }
 
@@ -67,6 +72,11 @@ export class NetlinkSocket {
         else resolve(result < 0 ? this.#libc.errno() : 0);
       });
     });
+  }
+
+  /** Sends a question. The kernel begins to answer before this returns, in microseconds; so it needs no thread. Gives the errno. */
+  ask(bytes: Buffer): number {
+    return this.#libc.send(this.fd, bytes, bytes.length, 0) < 0 ? this.#libc.errno() : 0;
   }
 
   /** Takes what has arrived, up to one datagram. */
@@ -95,6 +105,26 @@ export class NetlinkSocket {
     this.close();
     throw error;
   }
+}
+
+// A filter of the kernel's small machine: load the port that a notification's header names, drop it if that is ours, else
+// let it pass. Without it the notifications of one large change of our own would overrun the socket.
+function dropMessagesOf(port: number): Uint8Array {
+  const steps = Buffer.alloc(FILTER_STEP_LENGTH * 4);
+  const step = (index: number, code: number, jumps: readonly [ifTrue: number, ifFalse: number], value: number): void => {
+    const at = index * FILTER_STEP_LENGTH;
+    steps.writeUInt16LE(code, at);
+    steps.writeUInt8(jumps[0], at + 2);
+    steps.writeUInt8(jumps[1], at + 3);
+    steps.writeUInt32LE(value, at + 4);
+  };
+  const portBytes = Buffer.alloc(4);
+  portBytes.writeUInt32LE(port);
+  step(0, 0x20, [0, 0], 12);
+  step(1, 0x15, [0, 1], portBytes.readUInt32BE(0));
+  step(2, 0x06, [0, 0], 0);
+  step(3, 0x06, [0, 0], 0xffff_ffff);
+  return steps;
 }
 
 // A socket belongs to the network namespace of the thread that opens it, for ever.

@@ -46,7 +46,7 @@ export interface KernelChain {
 
 /** Reads our table out of the kernel; undefined where there is none. */
 export async function readTable(session: KernelSession): Promise<KernelTable | undefined> {
-  const table = await session.get(NFT_MSG.GETTABLE, (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME));
+  const table = session.get(NFT_MSG.GETTABLE, (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME));
   if (table === 'none') return undefined;
   const rules = groupRules(await list(session, NFT_MSG.GETRULE, RULE_ATTR.TABLE));
   const chains = (await list(session, NFT_MSG.GETCHAIN, CHAIN_ATTR.TABLE)).map((message) => readChain(attributesOf(message), rules));

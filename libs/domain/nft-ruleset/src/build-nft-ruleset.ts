@@ -6,12 +6,10 @@ import {
   BASE_HOOKS,
   FRONTENDS_MAP,
   HAIRPINS_SET,
-  listenerChainName,
+  listenerNames,
   REJECTED_COUNTER,
-  shareMapName,
   VIPS_SET,
   type BaseChainName,
-  type ListenerKey,
 } from './names.js';
 import {
   TABLE_NAME,
@@ -26,30 +24,34 @@ import {
 import { renderNftRuleset } from './render-nft-ruleset.js';
 import { SHARE_MODULUS, splitUnits, type EndpointUnits } from './split-units.js';
 
-/** Renders a plan into the node's table. IPv4 and TCP; whatever else the plan holds is listed in `unsupported`. */
+/**
+ * Renders a plan into the node's table. IPv4 and TCP; whatever else the plan holds is listed in `unsupported`. What is
+ * built depends on the plan alone; where parts of it are the same objects as in an earlier plan, so are the parts of the
+ * ruleset, and comparing the two costs next to nothing.
+ */
 export function buildNftRuleset(plan: RoutingPlan): NftRuleset {
   const backends = new Map<string, PlannedBackend>(plan.backends.map((backend) => [backend.id, backend]));
-  const unsupported: Problem[] = [];
-  const listeners = claimedListeners(plan.frontends, unsupported).map((claimed) => buildListener(claimed, backends));
-  const vips = plan.frontends.flatMap((frontend) => frontend.addresses).filter(isIpv4);
-  const endpoints = listeners.flatMap(({ shares }) => shares.elements.map((element) => element.address));
-  const sets: NftSet[] = [
-    { kind: 'verdicts', name: FRONTENDS_MAP, elements: listeners.flatMap(({ verdicts }) => verdicts).sort(byVerdict) },
-    { kind: 'pairs', name: HAIRPINS_SET, elements: sortedUnique(endpoints) },
-    ...listeners.map(({ shares }) => shares),
-    { kind: 'addresses', name: VIPS_SET, elements: sortedUnique(vips) },
-  ];
-  const chains = [...baseChains(), ...listeners.map(({ chain }) => chain)];
+  const { claimed, unsupported, vips } = claimsOf(plan.frontends);
+  const listeners = claimed.map((claim) => builtListener(claim, backends));
   const structure = {
     family: 'ip',
     table: TABLE_NAME,
     counters: [REJECTED_COUNTER],
-    sets: sets.sort(byName),
-    chains: chains.sort(byName),
+    // Each list in the order of its names: frontends, hairpins, shares-…, vips; filter-…, listener-…, nat-….
+    sets: [frontendsMap(listeners), hairpinsSet(listeners), ...listeners.map(({ shares }) => shares), vips],
+    chains: [...FILTER_CHAINS, ...listeners.map(({ chain }) => chain), ...NAT_CHAINS],
     unsupported,
   } as const;
   return withText(structure);
 }
+
+const frontendsMap = (listeners: readonly BuiltListener[]): NftSet => ({ kind: 'verdicts', name: FRONTENDS_MAP, elements: listeners.flatMap(({ verdicts }) => verdicts) });
+
+const hairpinsSet = (listeners: readonly BuiltListener[]): NftSet => ({
+  kind: 'pairs',
+  name: HAIRPINS_SET,
+  elements: unique(listeners.flatMap(({ shares }) => shares.elements.map((element) => element.address))),
+});
 
 // Most rulesets are only diffed: at thousands of frontends the text is megabytes that nobody reads.
 function withText(structure: Omit<NftRuleset, 'text'>): NftRuleset {
@@ -63,10 +65,18 @@ function withText(structure: Omit<NftRuleset, 'text'>): NftRuleset {
   };
 }
 
+/** A listener that this table carries, with the names of its chain and map and the addresses that are its own. */
 interface ClaimedListener {
-  readonly key: ListenerKey;
+  readonly chainName: string;
+  readonly mapName: string;
   readonly listener: FrontendListener;
   readonly addresses: readonly string[];
+}
+
+interface Claims {
+  readonly claimed: readonly ClaimedListener[];
+  readonly unsupported: readonly Problem[];
+  readonly vips: NftSet;
 }
 
 interface BuiltListener {
@@ -75,9 +85,31 @@ interface BuiltListener {
   readonly chain: NftChain;
 }
 
-const byName = byKey<{ readonly name: string }>(({ name }) => name);
-const byVerdict = byKey<NftVerdictElement>(({ address, port }) => `${address}/${String(port).padStart(5, '0')}`);
-const sortedUnique = (texts: readonly string[]): readonly string[] => [...new Set(texts)].sort();
+const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)];
+
+// Results by the very objects they were made of. Plans of one node share most of their objects from change to change.
+const knownClaims = new WeakMap<readonly Frontend[], Claims>();
+const knownListeners = new WeakMap<ClaimedListener, { readonly backends: readonly (PlannedBackend | undefined)[]; readonly built: BuiltListener }>();
+
+function claimsOf(frontends: readonly Frontend[]): Claims {
+  const known = knownClaims.get(frontends);
+  if (known !== undefined) return known;
+  const unsupported: Problem[] = [];
+  const claimed = claimedListeners(frontends, unsupported).sort(byKey(({ chainName }) => chainName));
+  const vips = unique(frontends.flatMap((frontend) => frontend.addresses).filter(isIpv4));
+  const claims: Claims = { claimed, unsupported, vips: { kind: 'addresses', name: VIPS_SET, elements: vips } };
+  knownClaims.set(frontends, claims);
+  return claims;
+}
+
+function builtListener(claim: ClaimedListener, backends: ReadonlyMap<string, PlannedBackend>): BuiltListener {
+  const used = claim.listener.uses.map((use) => backends.get(use.backend));
+  const known = knownListeners.get(claim);
+  if (known?.backends.every((backend, index) => backend === used[index]) === true) return known.built;
+  const built = buildListener(claim, used);
+  knownListeners.set(claim, { backends: used, built });
+  return built;
+}
 
 // An address and port belong to the first frontend that names them; plans are sorted, so all nodes agree who that is.
 function claimedListeners(frontends: readonly Frontend[], unsupported: Problem[]): ClaimedListener[] {
@@ -95,7 +127,7 @@ function claimedListeners(frontends: readonly Frontend[], unsupported: Problem[]
         return problem === undefined;
       });
       const { kind, namespace, name } = frontend;
-      return addresses.length === 0 ? [] : [{ key: { kind, namespace, name, listener: listener.name }, listener, addresses }];
+      return addresses.length === 0 ? [] : [{ ...listenerNames({ kind, namespace, name, listener: listener.name }), listener, addresses }];
     }),
   );
 }
@@ -118,15 +150,12 @@ function claimProblem(claim: { path: string; address: string; port: number }, ow
   return undefined;
 }
 
-function buildListener(claimed: ClaimedListener, backends: ReadonlyMap<string, PlannedBackend>): BuiltListener {
-  const { key, listener } = claimed;
-  const parts = [
-    ...listener.uses.map((use) => ({ weight: use.weight, backend: backends.get(use.backend) })),
-    { weight: listener.rejectWeight, backend: undefined },
-  ];
-  const shares = shareMap(shareMapName(key), splitUnits(parts, isCarried));
-  const chain = { name: listenerChainName(key), rules: listenerRules(shares.name) };
-  const verdicts = claimed.addresses.map((address) => ({ address, protocol: 'tcp' as const, port: listener.port, chain: chain.name }));
+function buildListener(claim: ClaimedListener, used: readonly (PlannedBackend | undefined)[]): BuiltListener {
+  const { listener, chainName, mapName } = claim;
+  const parts = [...listener.uses.map((use, index) => ({ weight: use.weight, backend: used[index] })), { weight: listener.rejectWeight, backend: undefined }];
+  const shares = shareMap(mapName, splitUnits(parts, isCarried));
+  const chain = knownListeners.get(claim)?.built.chain ?? { name: chainName, rules: listenerRules(mapName) };
+  const verdicts = knownListeners.get(claim)?.built.verdicts ?? claim.addresses.map((address) => ({ address, protocol: 'tcp' as const, port: listener.port, chain: chainName }));
   return { verdicts, shares, chain };
 }
 
@@ -178,6 +207,7 @@ const BASE_RULES: Readonly<Record<BaseChainName, readonly NftRule[]>> = {
   'filter-output': REJECT_UNMAPPED,
 };
 
-const BASE_CHAIN_NAMES = Object.keys(BASE_HOOKS) as readonly BaseChainName[];
+const baseChains = (...names: readonly BaseChainName[]): readonly NftChain[] => names.map((name) => ({ name, hook: BASE_HOOKS[name], rules: BASE_RULES[name] }));
 
-const baseChains = (): NftChain[] => BASE_CHAIN_NAMES.map((name) => ({ name, hook: BASE_HOOKS[name], rules: BASE_RULES[name] }));
+const FILTER_CHAINS = baseChains('filter-forward', 'filter-output');
+const NAT_CHAINS = baseChains('nat-output', 'nat-postrouting', 'nat-prerouting');

@@ -28,22 +28,24 @@ export type NftOperation =
  * the whole table is replaced.
  */
 export function diffNftRuleset(before: NftRuleset | undefined, after: NftRuleset): readonly NftOperation[] {
-  if (before === undefined || isRedeclared(before, after)) return replaceTable(after);
+  if (before === undefined) return replaceTable(after);
   const sets = pairUp(before.sets, after.sets);
   const chains = pairUp(before.chains, after.chains);
+  if (isRedeclared(sets, chains)) return replaceTable(after);
   const counters = { gone: before.counters.filter((name) => !after.counters.includes(name)), come: after.counters.filter((name) => !before.counters.includes(name)) };
-  const rewritten = chains.kept.filter(([old, now]) => renderRules(old) !== renderRules(now)).map(([, now]) => now);
-  const elements = [...sets.come.map((set) => ({ gone: undefined, come: set })), ...sets.kept.map(([old, now]) => diffSetElements(old, now))];
+  const rewritten = chains.kept.filter(([old, now]) => old.rules !== now.rules && renderRules(old) !== renderRules(now)).map(([, now]) => now);
+  const elements = sets.kept.filter(([old, now]) => old !== now).map(([old, now]) => diffSetElements(old, now));
   return [
     ...counters.come.map((name): NftOperation => ({ op: 'add-counter', name })),
-    ...sets.come.map((set): NftOperation => ({ op: 'add-set', set })),
+    ...sets.come.flatMap(addSet),
     ...chains.come.map((chain): NftOperation => ({ op: 'add-chain', chain })),
     ...chains.come.flatMap(addRules),
     ...rewritten.flatMap((chain): NftOperation[] => [{ op: 'flush-chain', chain }, ...addRules(chain)]),
     ...elements
       .sort((a, b) => ELEMENT_ORDER[a.come.kind] - ELEMENT_ORDER[b.come.kind])
-      .flatMap(({ gone, come }) => [...(gone === undefined ? [] : elementStep('delete-elements', gone)), ...elementStep('add-elements', come)]),
-    ...sets.gone.filter((set) => set.kind === 'verdicts').flatMap((set) => elementStep('delete-elements', set)),
+      .flatMap(({ gone, come }) => [...elementStep('delete-elements', gone), ...elementStep('add-elements', come)]),
+    ...sets.come.filter(isDispatch).flatMap((set) => elementStep('add-elements', set)),
+    ...sets.gone.filter(isDispatch).flatMap((set) => elementStep('delete-elements', set)),
     ...chains.gone.map((chain): NftOperation => ({ op: 'flush-chain', chain })),
     ...chains.gone.map((chain): NftOperation => ({ op: 'delete-chain', chain })),
     ...sets.gone.map((set): NftOperation => ({ op: 'delete-set', set })),
@@ -61,12 +63,17 @@ function replaceTable(after: NftRuleset): readonly NftOperation[] {
     { op: 'delete-table' },
     { op: 'add-table' },
     ...after.counters.map((name): NftOperation => ({ op: 'add-counter', name })),
-    ...after.sets.map((set): NftOperation => ({ op: 'add-set', set })),
+    ...after.sets.flatMap(addSet),
     ...after.chains.map((chain): NftOperation => ({ op: 'add-chain', chain })),
     ...after.chains.flatMap(addRules),
-    ...[...after.sets].sort((a, b) => ELEMENT_ORDER[a.kind] - ELEMENT_ORDER[b.kind]).flatMap((set) => elementStep('add-elements', set)),
+    ...after.sets.filter(isDispatch).flatMap((set) => elementStep('add-elements', set)),
   ];
 }
+
+const isDispatch = (set: NftSet): boolean => set.kind === 'verdicts';
+
+// A set is filled where it is declared: the kernel finds a set by going through all that there are. Verdicts wait for chains.
+const addSet = (set: NftSet): NftOperation[] => [{ op: 'add-set', set }, ...(isDispatch(set) ? [] : elementStep('add-elements', set))];
 
 const addRules = (chain: NftChain): NftOperation[] => chain.rules.map((rule) => ({ op: 'add-rule', chain: chain.name, rule }));
 
@@ -74,9 +81,11 @@ const elementStep = (op: 'add-elements' | 'delete-elements', set: NftSet): NftOp
 
 const renderRules = (chain: NftChain): string => chain.rules.map(renderRule).join('\n');
 
-function isRedeclared(before: NftRuleset, after: NftRuleset): boolean {
-  const sets = pairUp(before.sets, after.sets).kept.some(([old, now]) => renderSetType(old).join() !== renderSetType(now).join());
-  return sets || pairUp(before.chains, after.chains).kept.some(([old, now]) => renderHook(old).join() !== renderHook(now).join());
+function isRedeclared(sets: Pairing<NftSet>, chains: Pairing<NftChain>): boolean {
+  return (
+    sets.kept.some(([old, now]) => old !== now && renderSetType(old).join() !== renderSetType(now).join()) ||
+    chains.kept.some(([old, now]) => old.hook !== now.hook && renderHook(old).join() !== renderHook(now).join())
+  );
 }
 
 interface Pairing<T> {
@@ -87,10 +96,13 @@ interface Pairing<T> {
 
 function pairUp<T extends { readonly name: string }>(before: readonly T[], after: readonly T[]): Pairing<T> {
   const old = new Map(before.map((item) => [item.name, item]));
-  const names = new Set(after.map((item) => item.name));
-  const kept = after.flatMap((now): (readonly [T, T])[] => {
+  const kept: (readonly [T, T])[] = [];
+  const come: T[] = [];
+  for (const now of after) {
     const was = old.get(now.name);
-    return was === undefined ? [] : [[was, now]];
-  });
-  return { gone: before.filter((item) => !names.has(item.name)), kept, come: after.filter((item) => !old.has(item.name)) };
+    if (was === undefined) come.push(now);
+    else kept.push([was, now]);
+    old.delete(now.name);
+  }
+  return { gone: [...old.values()], kept, come };
 }

@@ -39,15 +39,11 @@ export interface ListenerKey {
   readonly listener: string;
 }
 
-/** Name of the chain that decides over a listener's connections: readable, and unique by its digest. */
-export const listenerChainName = (key: ListenerKey): string => `listener-${listenerSuffix(key)}`;
-
-/** Name of the map from random units to a listener's endpoints. */
-export const shareMapName = (key: ListenerKey): string => `shares-${listenerSuffix(key)}`;
-
-function listenerSuffix(key: ListenerKey): string {
+/** The names of a listener's chain and of its map from random units to endpoints: readable, and unique by a digest. */
+export function listenerNames(key: ListenerKey): { readonly chainName: string; readonly mapName: string } {
   const unique = digest(`${key.kind}/${key.namespace}/${key.name}/${key.listener}`).slice(0, DIGEST_LENGTH);
   // nft's own word for a name: letters, digits and / - _ . only. Nothing of a plan can end the word and start another.
   const readable = `${key.namespace}/${key.name}/${key.listener}`.replace(/[^a-zA-Z0-9/_.-]/g, '_');
-  return `${unique}-${readable.slice(0, READABLE_LENGTH_MAX)}`;
+  const suffix = `${unique}-${readable.slice(0, READABLE_LENGTH_MAX)}`;
+  return { chainName: `listener-${suffix}`, mapName: `shares-${suffix}` };
 }

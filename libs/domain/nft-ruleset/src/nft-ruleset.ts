@@ -1,6 +1,9 @@
 import type { Problem } from '#domain/fleet';
 
-/** The node's nftables table as data and as text. Every list is sorted, so equal plans give equal rulesets. */
+/**
+ * The node's nftables table as data and as text. Sets and chains are sorted by name, elements follow the plan's order, so
+ * equal plans give equal rulesets.
+ */
 export interface NftRuleset {
   readonly family: 'ip';
   readonly table: typeof TABLE_NAME;

@@ -50,7 +50,8 @@ export function renderElements(set: NftSet): readonly string[] {
 }
 
 function renderElementLines(set: NftSet): readonly string[] {
-  const elements = renderElements(set);
+  // Intervals stand in the order of their numbers already.
+  const elements = set.kind === 'shares' ? renderElements(set) : [...renderElements(set)].sort();
   return elements.length === 0 ? [] : ['elements = {', ...elements.map((element) => `\t${element},`), '}'];
 }
 

@@ -10,13 +10,11 @@ export function shareMapProblems(map: NftShareMap): readonly Problem[] {
   const problems: Problem[] = [];
   let next = 0;
   map.elements.forEach((element, index) => {
-    const path = `${map.name}[${index}]`;
     const { from, to } = element;
-    if (!Number.isInteger(from) || !Number.isInteger(to) || to < from || from < 0 || to >= map.modulus) {
-      problems.push({ path, code: 'NFT_INTERVAL_INVALID', message: `interval ${from}-${to} is not within 0-${map.modulus - 1}` });
-    }
-    if (from < next) problems.push({ path, code: 'NFT_INTERVAL_OVERLAP', message: `unit ${from} already leads elsewhere` });
-    if (from > next) problems.push({ path, code: 'NFT_INTERVAL_GAP', message: `units ${next}-${from - 1} lead nowhere` });
+    const say = (code: string, message: string): number => problems.push({ path: `${map.name}[${index}]`, code: `NFT_INTERVAL_${code}`, message });
+    if (!Number.isInteger(from) || !Number.isInteger(to) || to < from || from < 0 || to >= map.modulus) say('INVALID', `interval ${from}-${to} is not within 0-${map.modulus - 1}`);
+    if (from < next) say('OVERLAP', `unit ${from} already leads elsewhere`);
+    if (from > next) say('GAP', `units ${next}-${from - 1} lead nowhere`);
     next = to + 1;
   });
   if (next + map.rejectedUnits !== map.modulus) {
@@ -25,6 +23,8 @@ export function shareMapProblems(map: NftShareMap): readonly Problem[] {
   }
   return problems;
 }
+
+const NONE: readonly Problem[] = [];
 
 /** Everything that would make a ruleset lie or not load: untiled shares, verdicts and rules that name what is not there. */
 export function nftRulesetProblems(ruleset: NftRuleset): readonly Problem[] {
@@ -38,11 +38,13 @@ export function nftRulesetProblems(ruleset: NftRuleset): readonly Problem[] {
       set.kind === 'verdicts' ? set.elements.filter(({ chain }) => !chains.has(chain)).map(({ chain }) => missing(set.name, 'chain', chain)) : [],
     ),
     ...ruleset.chains.flatMap((chain) =>
-      chain.rules.flat().flatMap((statement) => [
-        ...('set' in statement && !sets.has(statement.set) ? [missing(chain.name, 'set', statement.set)] : []),
-        ...('map' in statement && !sets.has(statement.map) ? [missing(chain.name, 'map', statement.map)] : []),
-        ...('counter' in statement && !counters.has(statement.counter) ? [missing(chain.name, 'counter', statement.counter)] : []),
-      ]),
+      chain.rules.flatMap((rule) =>
+        rule.flatMap((statement) => {
+          if ('set' in statement) return sets.has(statement.set) ? NONE : [missing(chain.name, 'set', statement.set)];
+          if ('map' in statement) return sets.has(statement.map) ? NONE : [missing(chain.name, 'map', statement.map)];
+          return !('counter' in statement) || counters.has(statement.counter) ? NONE : [missing(chain.name, 'counter', statement.counter)];
+        }),
+      ),
     ),
   ];
 }

@@ -32,9 +32,18 @@ export function diffSetElements(before: NftSet, after: NftSet): SetElementsDiff 
 const verdictKey = ({ address, protocol, port, chain }: NftVerdictElement): string => `${address} ${protocol} ${port} ${chain}`;
 const shareKey = ({ from, to, address, port }: NftShareElement): string => `${from} ${to} ${address} ${port}`;
 
+// Two states of a set mostly differ in one place: what is the same before and behind it is not looked at twice.
 function compare<T>(before: readonly T[], after: readonly T[], keyOf: (element: T) => string): { readonly gone: readonly T[]; readonly come: readonly T[] } {
   if (before === after) return { gone: [], come: [] };
-  const old = new Set(before.map(keyOf));
-  const now = new Set(after.map(keyOf));
-  return { gone: before.filter((element) => !now.has(keyOf(element))), come: after.filter((element) => !old.has(keyOf(element))) };
+  const isSame = (a: T | undefined, b: T | undefined): boolean => a === b || (a !== undefined && b !== undefined && typeof a === 'object' && keyOf(a) === keyOf(b));
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && isSame(before[head], after[head])) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && isSame(before[before.length - 1 - tail], after[after.length - 1 - tail])) tail += 1;
+  const oldMiddle = before.slice(head, before.length - tail);
+  const newMiddle = after.slice(head, after.length - tail);
+  const old = new Set(oldMiddle.map(keyOf));
+  const now = new Set(newMiddle.map(keyOf));
+  return { gone: oldMiddle.filter((element) => !now.has(keyOf(element))), come: newMiddle.filter((element) => !old.has(keyOf(element))) };
 }
