@@ -37,6 +37,19 @@ describe('buildNftRuleset', () => {
     expect(ruleset.sets.flatMap((set) => (set.kind === 'verdicts' ? set.elements.map(({ chain }) => chain) : []))).toEqual([expect.stringMatching(/-ai\/a\/http$/)]);
   });
 
+  it('keeps the objects of what did not change, so that a change of one backend compares with nothing else', () => {
+    const [plan] = fc.sample(routingPlanArbitrary.filter(({ backends, frontends }) => backends.length > 1 && frontends.length > 1), { seed: testSeed(), numRuns: 1 });
+    const [first, ...others] = plan?.backends ?? [];
+    const changed: RoutingPlan = { frontends: plan?.frontends ?? [], backends: first === undefined ? [] : [{ ...first, providers: [] }, ...others] };
+    const before = plan === undefined ? undefined : buildNftRuleset(plan);
+    const after = buildNftRuleset(changed);
+    expect(after.text).toBe(buildNftRuleset(structuredClone(changed)).text);
+    const users = changed.frontends.flatMap(({ listeners }) => listeners).filter(({ uses }) => uses.some(({ backend }) => backend === first?.id)).length;
+    const renewed = after.sets.filter((set) => set.kind === 'shares' && !before?.sets.includes(set)).length;
+    expect(renewed).toBeLessThanOrEqual(users);
+    expect(after.chains.filter((chain) => !before?.chains.includes(chain))).toEqual([]);
+  });
+
   it('keeps names within nft words and the kernel limit, whatever a plan is called', () => {
     const nasty = 'x'.repeat(253);
     const listener = { name: `${nasty}; flush ruleset }`, port: 80, protocol: 'TCP' as const, uses: [], rejectWeight: 1 };

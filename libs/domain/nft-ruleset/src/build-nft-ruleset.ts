@@ -31,27 +31,25 @@ import { SHARE_MODULUS, splitUnits, type EndpointUnits } from './split-units.js'
  */
 export function buildNftRuleset(plan: RoutingPlan): NftRuleset {
   const backends = new Map<string, PlannedBackend>(plan.backends.map((backend) => [backend.id, backend]));
-  const { claimed, unsupported, vips } = claimsOf(plan.frontends);
+  const { claimed, unsupported, frontends, vips } = claimsOf(plan.frontends);
   const listeners = claimed.map((claim) => builtListener(claim, backends));
   const structure = {
     family: 'ip',
     table: TABLE_NAME,
     counters: [REJECTED_COUNTER],
     // Each list in the order of its names: frontends, hairpins, shares-…, vips; filter-…, listener-…, nat-….
-    sets: [frontendsMap(listeners), hairpinsSet(listeners), ...listeners.map(({ shares }) => shares), vips],
+    sets: [frontends, hairpinsSet(listeners), ...listeners.map(({ shares }) => shares), vips],
     chains: [...FILTER_CHAINS, ...listeners.map(({ chain }) => chain), ...NAT_CHAINS],
     unsupported,
   } as const;
   return withText(structure);
 }
 
-const frontendsMap = (listeners: readonly BuiltListener[]): NftSet => ({ kind: 'verdicts', name: FRONTENDS_MAP, elements: listeners.flatMap(({ verdicts }) => verdicts) });
-
-const hairpinsSet = (listeners: readonly BuiltListener[]): NftSet => ({
-  kind: 'pairs',
-  name: HAIRPINS_SET,
-  elements: unique(listeners.flatMap(({ shares }) => shares.elements.map((element) => element.address))),
-});
+function hairpinsSet(listeners: readonly BuiltListener[]): NftSet {
+  const addresses = new Set<string>();
+  for (const { shares } of listeners) for (const { address } of shares.elements) addresses.add(address);
+  return { kind: 'pairs', name: HAIRPINS_SET, elements: [...addresses] };
+}
 
 // Most rulesets are only diffed: at thousands of frontends the text is megabytes that nobody reads.
 function withText(structure: Omit<NftRuleset, 'text'>): NftRuleset {
@@ -76,16 +74,14 @@ interface ClaimedListener {
 interface Claims {
   readonly claimed: readonly ClaimedListener[];
   readonly unsupported: readonly Problem[];
+  readonly frontends: NftSet;
   readonly vips: NftSet;
 }
 
 interface BuiltListener {
-  readonly verdicts: readonly NftVerdictElement[];
   readonly shares: NftShareMap;
   readonly chain: NftChain;
 }
-
-const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)];
 
 // Results by the very objects they were made of. Plans of one node share most of their objects from change to change.
 const knownClaims = new WeakMap<readonly Frontend[], Claims>();
@@ -96,11 +92,19 @@ function claimsOf(frontends: readonly Frontend[]): Claims {
   if (known !== undefined) return known;
   const unsupported: Problem[] = [];
   const claimed = claimedListeners(frontends, unsupported).sort(byKey(({ chainName }) => chainName));
-  const vips = unique(frontends.flatMap((frontend) => frontend.addresses).filter(isIpv4));
-  const claims: Claims = { claimed, unsupported, vips: { kind: 'addresses', name: VIPS_SET, elements: vips } };
+  const vips = new Set(frontends.flatMap((frontend) => frontend.addresses).filter(isIpv4));
+  const claims: Claims = {
+    claimed,
+    unsupported,
+    frontends: { kind: 'verdicts', name: FRONTENDS_MAP, elements: claimed.flatMap(verdictElements) },
+    vips: { kind: 'addresses', name: VIPS_SET, elements: [...vips] },
+  };
   knownClaims.set(frontends, claims);
   return claims;
 }
+
+const verdictElements = ({ addresses, listener, chainName }: ClaimedListener): readonly NftVerdictElement[] =>
+  addresses.map((address) => ({ address, protocol: 'tcp', port: listener.port, chain: chainName }));
 
 function builtListener(claim: ClaimedListener, backends: ReadonlyMap<string, PlannedBackend>): BuiltListener {
   const used = claim.listener.uses.map((use) => backends.get(use.backend));
@@ -155,8 +159,7 @@ function buildListener(claim: ClaimedListener, used: readonly (PlannedBackend | 
   const parts = [...listener.uses.map((use, index) => ({ weight: use.weight, backend: used[index] })), { weight: listener.rejectWeight, backend: undefined }];
   const shares = shareMap(mapName, splitUnits(parts, isCarried));
   const chain = knownListeners.get(claim)?.built.chain ?? { name: chainName, rules: listenerRules(mapName) };
-  const verdicts = knownListeners.get(claim)?.built.verdicts ?? claim.addresses.map((address) => ({ address, protocol: 'tcp' as const, port: listener.port, chain: chainName }));
-  return { verdicts, shares, chain };
+  return { shares, chain };
 }
 
 const isCarried = (endpoint: PlannedEndpoint): boolean => isIpv4(endpoint.address) && isPort(endpoint.port);

@@ -95,6 +95,8 @@ interface Pairing<T> {
 }
 
 function pairUp<T extends { readonly name: string }>(before: readonly T[], after: readonly T[]): Pairing<T> {
+  const zipped = after.map((now, index): readonly [T | undefined, T] => [before[index], now]);
+  if (before.length === after.length && zipped.every(hasSameName)) return { gone: [], kept: zipped, come: [] };
   const old = new Map(before.map((item) => [item.name, item]));
   const kept: (readonly [T, T])[] = [];
   const come: T[] = [];
@@ -106,3 +108,5 @@ function pairUp<T extends { readonly name: string }>(before: readonly T[], after
   }
   return { gone: [...old.values()], kept, come };
 }
+
+const hasSameName = <T extends { readonly name: string }>(pair: readonly [T | undefined, T]): pair is readonly [T, T] => pair[0]?.name === pair[1].name;

@@ -26,6 +26,16 @@ export function shareMapProblems(map: NftShareMap): readonly Problem[] {
 
 const NONE: readonly Problem[] = [];
 
+// Rulesets of one node share most of their maps from change to change; what was proven once stays proven.
+const proven = new WeakSet<NftShareMap>();
+
+function newShareMapProblems(map: NftShareMap): readonly Problem[] {
+  if (proven.has(map)) return NONE;
+  const problems = shareMapProblems(map);
+  if (problems.length === 0) proven.add(map);
+  return problems;
+}
+
 /** Everything that would make a ruleset lie or not load: untiled shares, verdicts and rules that name what is not there. */
 export function nftRulesetProblems(ruleset: NftRuleset): readonly Problem[] {
   const sets = new Set(ruleset.sets.map((set) => set.name));
@@ -33,7 +43,7 @@ export function nftRulesetProblems(ruleset: NftRuleset): readonly Problem[] {
   const counters = new Set(ruleset.counters);
   const missing = (path: string, kind: string, name: string): Problem => ({ path, code: 'NFT_NAME_UNKNOWN', message: `${kind} ${name} is not in the table` });
   return [
-    ...ruleset.sets.flatMap((set) => (set.kind === 'shares' ? shareMapProblems(set) : [])),
+    ...ruleset.sets.flatMap((set) => (set.kind === 'shares' ? newShareMapProblems(set) : NONE)),
     ...ruleset.sets.flatMap((set) =>
       set.kind === 'verdicts' ? set.elements.filter(({ chain }) => !chains.has(chain)).map(({ chain }) => missing(set.name, 'chain', chain)) : [],
     ),
