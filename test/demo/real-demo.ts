@@ -61,7 +61,9 @@ async function tell(story: Story, fleet: FleetUnderTest): Promise<void> {
   story.expect(Object.keys(balanced.byCluster).length === 3, 'all three clusters answer, by ready capacity 2 : 4 : 2');
 
   story.chapter('Take the pods of west-1 away while requests go on');
-  const during = fleet.traffic(east, { rate: 50, seconds: 6 });
+  const during = fleet.traffic(east, { rate: 50, seconds: 8 });
+  // By the time that a first burst is back, the constant traffic is under way.
+  await fleet.traffic(east, { rate: 20, seconds: 1 });
   await fleet.scaleSample(west, 0);
   const moved = await during;
   story.answers('east-1, during the move', moved);

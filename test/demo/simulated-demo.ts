@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { startEmbeddedPostgres } from '#adapters/embedded-postgres';
@@ -15,6 +14,7 @@ import type { KubeKind, KubeObject } from '#ports';
 import { FakeKube } from '#testing';
 
 import { HubClient } from '../../apps/cli/src/hub-client.js';
+import { openFolder } from '../fleet/open-folder.js';
 import { backEndObjects, frontEndObjects, SAMPLE } from '../fleet/sample-objects.js';
 import type { TrafficReport } from '../fleet/traffic.js';
 import { until } from '../fleet/until.js';
@@ -35,7 +35,7 @@ type MemberName = (typeof MEMBERS)[number]['name'];
 export async function runSimulatedDemo(options: { readonly check: boolean; readonly because: readonly string[] }): Promise<number> {
   const story = new Story();
   process.stdout.write(`Real clusters cannot run here (${options.because.join('; ')}), so this is the same story with simulated members.\n`);
-  const folder = mkdtempSync(join(tmpdir(), 'spillway-demo-'));
+  const folder = openFolder('spillway-demo-');
   const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   try {
     const fleet = await startSimulatedFleet(folder, stops, story);

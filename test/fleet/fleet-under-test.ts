@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#adapters/embedded-postgres';
 import { corePath, namespaceObject, clientPod, startTestbed, type ApiObject, type ClusterOptions, type PodRef, type Testbed, type TestbedCluster } from '#testbed';
 
 import { HubClient } from '../../apps/cli/src/hub-client.js';
+import { projectRoot } from '../testbed/machine-room/project-paths.js';
 import { OwnProcess } from './hub-process.js';
+import { openFolder } from './open-folder.js';
 import { backEndObjects, frontEndObjects, modelDeployment, SAMPLE } from './sample-objects.js';
 import type { TrafficReport } from './traffic.js';
 import { until } from './until.js';
@@ -29,7 +30,7 @@ export const THREE_CLUSTERS: readonly ClusterOptions[] = [
 ];
 
 const SPOKE_NAMESPACE = 'spillway-system';
-const ROOT = join(import.meta.dirname, '..', '..');
+const ROOT = projectRoot();
 
 /** The client pod from which a cluster's requests are sent. */
 export const CALLER: PodRef = { namespace: SAMPLE.namespace, name: 'caller' };
@@ -177,11 +178,12 @@ interface GatewayStatus extends ApiObject {
 /** Starts clusters, database, hub and worker; nothing is registered yet. */
 export async function startFleet(options: FleetOptions): Promise<FleetUnderTest> {
   const say = options.onProgress ?? (() => undefined);
-  const folder = mkdtempSync(join(tmpdir(), 'spillway-fleet-'));
-  const [testbed, postgres] = await Promise.all([
-    startTestbed({ clusters: options.clusters, onProgress: say }),
-    startEmbeddedPostgres({ folder: join(folder, 'postgres'), isDurable: false }),
-  ]);
+  const folder = openFolder('spillway-fleet-');
+  const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), isDurable: false });
+  const testbed = await startTestbed({ clusters: options.clusters, onProgress: say }).catch(async (error: unknown) => {
+    await postgres.stop();
+    throw error;
+  });
   const urls = await pickUrls(testbed.hubAddress);
   const adminToken = randomBytes(24).toString('base64url');
   writeFileSync(join(folder, 'encryption-key'), randomBytes(32).toString('base64'), { mode: 0o600 });

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, openSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { until } from './until.js';
@@ -39,7 +39,7 @@ export class OwnProcess {
       ended = `ended with ${signal ?? code}`;
     });
     await until(`${this.#options.what} is ready`, async () => {
-      if (ended !== undefined) throw new Error(`${this.#options.what} ${ended}; see ${this.logFile}`);
+      if (ended !== undefined) throw new Error(`${this.#options.what} ${ended}:\n${readFileSync(this.logFile, 'utf8').split('\n').slice(-30).join('\n')}`);
       return isReady(this.#options.readyUrl);
     }, 60_000);
   }

@@ -5,7 +5,7 @@ import { AesSecretBox } from '#adapters/secret-box';
 import type { FleetStore } from '#ports';
 import { FakeClock } from '#testing';
 
-import { describeFleetStore } from '../../libs/testing/src/fleet-store/fleet-store.conformance.js';
+import { describeFleetStore } from '#testing/conformance';
 import { type PostgresServer, startPostgresServer } from './postgres-server.js';
 
 let server: PostgresServer | undefined;

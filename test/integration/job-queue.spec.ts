@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '#adapters/embedded-postgres';
 import { BullJobQueue, type QueueBackend } from '#adapters/queue';
 import { SystemRandom } from '#platform';
-import { jobQueueConformance, type JobQueueUnderTest } from '#testing';
+import { jobQueueConformance, type JobQueueUnderTest } from '#testing/conformance';
 
 import { redisProblems, startRedisServer } from './redis-server.js';
 

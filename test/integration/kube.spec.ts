@@ -1,7 +1,7 @@
 import { HttpKube, memberKubeConnection } from '#adapters/kube';
 import { parseKubeconfig } from '#contracts/kubeconfig';
 import { SystemClock, SystemRandom } from '#platform';
-import { kubeConformance } from '#testing';
+import { kubeConformance } from '#testing/conformance';
 import { startControlPlane, testbedProblems } from '#testbed';
 
 kubeConformance('HttpKube on a real API server', async () => {

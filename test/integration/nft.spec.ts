@@ -8,7 +8,7 @@ import { buildNftRuleset, listedTableProblems, tracePacket, type NftRuleset } fr
 import type { FrontendListener, PlannedBackend, PlannedBackendId, RoutingPlan } from '#domain/routing-plan';
 import { routingPlanArbitrary, testSeed, until } from '#testing';
 
-import { nftConformance } from '../../libs/testing/src/fake-nft/nft.conformance.js';
+import { nftConformance } from '#testing/conformance';
 import { connectNamespaces, describeWithRealPackets, LabCaller, LabNamespace } from './packets/packet-lab.js';
 
 const VIP = '172.30.0.5';

@@ -13,8 +13,13 @@ export interface EmbeddedSettings {
   readonly adminToken: string;
 }
 
-/** The folder of the embedded default: `--data`, else under the XDG data folder. */
-export const embeddedFolder = (env: Env, flag: string | undefined): string => flag ?? join(env['XDG_DATA_HOME'] ?? join(env['HOME'] ?? '.', '.local', 'share'), 'spillway');
+/** The folder of the embedded default: `--data`, else /var/lib/spillway for root, else under the XDG data folder. */
+export function embeddedFolder(env: Env, flag: string | undefined): string {
+  if (flag !== undefined) return flag;
+  // As root, PostgreSQL runs as a user of its own, who may not enter root's home.
+  if (process.getuid?.() === 0) return '/var/lib/spillway';
+  return join(env['XDG_DATA_HOME'] ?? join(env['HOME'] ?? '.', '.local', 'share'), 'spillway');
+}
 
 /** Reads the settings of a folder, making secrets that are not there yet. */
 export function prepareEmbeddedSettings(folder: string): EmbeddedSettings {

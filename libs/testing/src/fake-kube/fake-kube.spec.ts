@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubeKind, KubeObject } from '#ports';
 
 import { FakeClock } from '../fake-clock.js';
-import { FakeKube, kubeConformance } from './index.js';
+import { FakeKube } from './index.js';
+import { kubeConformance } from './kube.conformance.js';
 
 kubeConformance('FakeKube', async () => ({ kube: new FakeKube({ strict: true }), close: async () => undefined }));
 

@@ -1,5 +1,6 @@
 import { FakeClock } from '../fake-clock.js';
-import { FakeJobQueue, jobQueueConformance } from './index.js';
+import { FakeJobQueue } from './index.js';
+import { jobQueueConformance } from './job-queue.conformance.js';
 
 jobQueueConformance('FakeJobQueue', async () => {
   const clock = new FakeClock();

@@ -1,2 +1,1 @@
 export { FakeJobQueue } from './fake-job-queue.js';
-export { jobQueueConformance, type JobQueueUnderTest } from './job-queue.conformance.js';
