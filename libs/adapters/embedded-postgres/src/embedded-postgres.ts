@@ -103,8 +103,9 @@ async function initialise(layout: Layout): Promise<void> {
 
 function spawnAs({ programs, user }: Layout, program: string, args: readonly string[]): ChildProcess {
   const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid };
-  // The folder of the caller may be closed to the other user.
-  return spawn(join(programs, 'bin', program), args, { ...identity, cwd: '/', env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  // The folder of the caller may be closed to the other user. In a session of its own, so that Ctrl-C reaches us alone and the
+  // order of the stop is ours.
+  return spawn(join(programs, 'bin', program), args, { ...identity, cwd: '/', detached: true, env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' }, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 async function runToEnd(child: ChildProcess): Promise<void> {
@@ -144,11 +145,9 @@ function keepTail(child: ChildProcess): () => string {
 }
 
 async function openDatabase(child: ChildProcess, serverUrl: string): Promise<EmbeddedPostgres> {
-  // An exit without stop(), such as a second Ctrl-C, must not leave the server behind.
-  const endWithUs = (): void => void child.kill('SIGINT');
-  process.once('exit', endWithUs);
+  const endWatch = endWithThisProcess(child);
   const stop = async (): Promise<void> => {
-    process.off('exit', endWithUs);
+    endWatch();
     await endServer(child);
   };
   try {
@@ -158,6 +157,18 @@ async function openDatabase(child: ChildProcess, serverUrl: string): Promise<Emb
     throw error;
   }
   return { connectionString: `${serverUrl}/spillway`, pid: child.pid ?? 0, stop };
+}
+
+/** Sees to it that the server ends with this process, however that ends: a shell waits on a pipe that closes with us. */
+function endWithThisProcess(child: ChildProcess): () => void {
+  const watch = spawn('sh', ['-c', 'read _ || kill -INT "$1"', 'sh', String(child.pid)], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  watch.on('error', () => undefined);
+  watch.stdin.on('error', () => undefined);
+  watch.unref();
+  return () => {
+    // A line tells it apart from the end of this process.
+    watch.stdin.end('stopped\n');
+  };
 }
 
 async function createDatabase(serverUrl: string): Promise<void> {

@@ -8,6 +8,8 @@ import type { Cluster, JoinToken, SpokeKey as KeyRow } from './generated/client.
 import { removeParts } from './postgres-membership.js';
 import { clusterNotFound, guarded } from './store-errors.js';
 
+const DEAD_TOKENS_KEPT_MS = 24 * 60 * 60 * 1_000;
+
 /** Enrolment in PostgreSQL. */
 export class PostgresEnrolmentStore extends EnrolmentStore {
   readonly #db: Database;
@@ -20,6 +22,8 @@ export class PostgresEnrolmentStore extends EnrolmentStore {
     const { clusterId: id, tokenHash, expiresAtMs, replace } = grant;
     await this.#db.transaction(async (tx) => {
       if ((await tx.cluster.count({ where: { id } })) === 0) throw clusterNotFound(id);
+      // Nobody repeats a call with a token that ran out a day ago.
+      await tx.joinToken.deleteMany({ where: { expiresAt: { lt: new Date(this.#db.clock.nowMs() - DEAD_TOKENS_KEPT_MS) } } });
       await tx.joinToken.create({ data: { tokenHash, clusterId: id, replace, createdAt: this.#db.now(), expiresAt: new Date(expiresAtMs) } });
       await writeAudit(tx, this.#db.now(), { by, action: 'createJoinToken', target: `cluster/${id}`, before: null, after: { expiresAtMs, replace } });
     });

@@ -15,8 +15,9 @@ export async function guarded<T>(call: () => Promise<T>): Promise<T> {
 }
 
 function asStoreError(error: unknown): unknown {
-  if (isFleetError(error) || !(error instanceof Error)) return error;
-  const isTransient = codesOf(error).some((code) => TRANSIENT_SQLSTATE.test(code) || TRANSIENT_CODES.has(code)) || TRANSIENT_MESSAGE.test(error.message);
+  if (isFleetError(error) || typeof error !== 'object' || error === null) return error;
+  const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
+  const isTransient = codesOf(error).some((code) => TRANSIENT_SQLSTATE.test(code) || TRANSIENT_CODES.has(code)) || TRANSIENT_MESSAGE.test(message);
   if (!isTransient) return error;
   return new FleetError('STORE_UNAVAILABLE', 'transient', 'the database does not answer; the call can be repeated', { cause: error });
 }

@@ -1,0 +1,111 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { backendName, clusterId, type ImportedBackend, type MemberBackend, memberBackendDigest } from '#domain/fleet';
+
+import { decodeMemberBackend, encodeJoinToken, encodeMemberBackend, importedBackendVersion, isBackendName, type Path, parseImportedBackend, parseJoinToken, parseMemberBackend, toWireImportedBackend, toWireMemberBackend, type WorkUnit } from './index.js';
+
+const portArbitrary = fc.record({ port: fc.integer({ min: 1, max: 65_535 }), protocol: fc.constantFrom('TCP' as const, 'UDP' as const) });
+
+const backendArbitrary: fc.Arbitrary<MemberBackend> = fc.uniqueArray(portArbitrary, { maxLength: 4, selector: (port) => `${port.port}/${port.protocol}` }).chain((ports) =>
+  fc.record({
+    name: fc.constantFrom(backendName('ai', 'model'), backendName('ml', 'train.v2')),
+    trafficClass: fc.constantFrom('endpoints' as const, 'inference-pool' as const, 'external' as const),
+    sessionAffinity: fc.constantFrom('None' as const, 'ClientIP' as const, 'Cluster' as const),
+    ports: fc.constant(ports),
+    endpoints: fc
+      .uniqueArray(fc.record({ address: fc.ipV4(), targetPorts: fc.tuple(...ports.map(() => fc.integer({ min: 0, max: 65_535 }))), ready: fc.boolean(), serving: fc.boolean(), terminating: fc.boolean(), zone: fc.string(), node: fc.string() }), { maxLength: 5, selector: (endpoint) => endpoint.address })
+      .map((endpoints) => endpoints.sort((a, b) => (a.address < b.address ? -1 : 1))),
+    capacity: fc.record({ unit: fc.constantFrom('Requests' as const, 'Concurrent' as const, 'Tokens' as const), perEndpoint: fc.double({ min: 0.001, max: 1e9, noNaN: true }) }),
+  }),
+);
+
+const token = { hubUrl: 'https://hub.example:8443', caFingerprint: 'ab'.repeat(32), clusterId: clusterId('east-1'), secret: 'x'.repeat(43) };
+
+describe('join token', () => {
+  it('carries the hub, its authority, the cluster and the secret, in one line that survives copying with spaces around', () => {
+    const text = encodeJoinToken(token);
+    expect(text).toMatch(/^spw1\.[A-Za-z0-9_-]+$/);
+    expect(parseJoinToken(`\n ${text} \n`)).toEqual(token);
+  });
+
+  it.each([
+    { name: 'another version', text: encodeJoinToken(token).replace('spw1', 'spw2') },
+    { name: 'a cut off end', text: encodeJoinToken(token).slice(0, -5) },
+    { name: 'plain http', text: encodeJoinToken({ ...token, hubUrl: 'http://hub.example' }) },
+    { name: 'a short fingerprint', text: encodeJoinToken({ ...token, caFingerprint: 'ab' }) },
+    { name: 'a name that is no label', text: encodeJoinToken({ ...token, clusterId: clusterId('East_1') }) },
+    { name: 'a short secret', text: encodeJoinToken({ ...token, secret: 'x' }) },
+    { name: 'nothing', text: '' },
+  ])('$name is no token', ({ text }) => {
+    expect(parseJoinToken(text)).toBeUndefined();
+  });
+});
+
+describe('member backend', () => {
+  it('comes back from the wire and from storage as it was, with the same digest', () => {
+    fc.assert(
+      fc.property(backendArbitrary, (backend) => {
+        const parsed = parseMemberBackend(toWireMemberBackend(backend), 'changed[0]');
+        expect(parsed).toEqual({ backend });
+        const stored = decodeMemberBackend(encodeMemberBackend(backend));
+        expect(memberBackendDigest(stored)).toBe(memberBackendDigest(backend));
+      }),
+    );
+  });
+
+  it.each([
+    { text: 'ai/model', want: true },
+    { text: 'ai/model.v2', want: true },
+    { text: 'ai', want: false },
+    { text: 'ai/', want: false },
+    { text: '/model', want: false },
+    { text: 'ai/model/x', want: false },
+    { text: 'ai.x/model', want: false },
+    { text: 'ai/Model', want: false },
+    { text: `ai/${'x'.repeat(254)}`, want: false },
+  ])('"$text" is a backend name: $want', ({ text, want }) => {
+    expect(isBackendName(text)).toBe(want);
+  });
+
+  it('every problem is told, each with its field', () => {
+    const wire = toWireMemberBackend({ name: backendName('ai', 'model'), trafficClass: 'endpoints', sessionAffinity: 'None', ports: [{ port: 80, protocol: 'TCP' }, { port: 80, protocol: 'TCP' }], endpoints: [], capacity: { unit: 'Requests', perEndpoint: 0 } });
+    const parsed = parseMemberBackend({ ...wire, workUnit: 9 as WorkUnit }, 'b');
+    expect('problems' in parsed && parsed.problems.map(({ path, code }) => `${path} ${code}`)).toEqual(['b.workUnit ENUM_UNKNOWN', 'b.capacityPerEndpoint CAPACITY_INVALID', 'b.ports[1] PORT_REPEATED']);
+  });
+});
+
+describe('imported backend', () => {
+  const imported: ImportedBackend = {
+    name: backendName('ai', 'model'),
+    trafficClass: 'endpoints',
+    sessionAffinity: 'ClientIP',
+    providers: [{ clusterId: clusterId('east-1'), locality: { region: 'east', zone: 'a' }, path: 'gateway', endpoints: [{ address: '10.1.0.1', targetPorts: [8080], ready: true, serving: true, terminating: false, zone: 'a', node: 'n' }], ports: [{ port: 80, protocol: 'TCP' }], readyAssumed: 1 }],
+    ports: [{ port: { port: 80, protocol: 'TCP' }, shares: [{ clusterId: clusterId('east-1'), shareBp: 10_000 }] }],
+    conflicts: [{ field: 'sessionAffinity', winner: clusterId('east-1'), losers: [clusterId('west-1')], message: 'm' }],
+    refusals: ['no'],
+    memberCount: 2,
+    servingCount: 1,
+  };
+
+  it('comes back from the wire as it was, with the same version', () => {
+    const back = parseImportedBackend(toWireImportedBackend(imported));
+    expect(back).toEqual(imported);
+    expect(importedBackendVersion(back)).toBe(importedBackendVersion(imported));
+  });
+
+  it.each([
+    { name: 'a share', over: { ports: [{ port: { port: 80, protocol: 'TCP' as const }, shares: [{ clusterId: clusterId('east-1'), shareBp: 9_999 }] }] } },
+    { name: 'an endpoint', over: { providers: [{ ...imported.providers[0]!, endpoints: [] }] } },
+    { name: 'a refusal', over: { refusals: [] } },
+    { name: 'a count', over: { servingCount: 0 } },
+  ])('a change of $name is another version', ({ over }) => {
+    expect(importedBackendVersion({ ...imported, ...over })).not.toBe(importedBackendVersion(imported));
+  });
+
+  it('a value that this version does not know is refused as a bug, not guessed', () => {
+    const wire = toWireImportedBackend(imported);
+    wire.providers[0]!.path = 7 as Path;
+    expect(() => parseImportedBackend(wire)).toThrow(expect.objectContaining({ code: 'IMPORT_INVALID', kind: 'bug' }));
+  });
+});

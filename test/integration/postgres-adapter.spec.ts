@@ -1,0 +1,201 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '#adapters/embedded-postgres';
+import { createPostgresStore, migrate } from '#adapters/postgres';
+import { AesSecretBox } from '#adapters/secret-box';
+import { clusterId, FleetError } from '#domain/fleet';
+import { SystemClock } from '#platform';
+import type { FleetStore } from '#ports';
+import { aPolicy, until } from '#testing';
+
+import { type PostgresServer, startPostgresServer } from './postgres-server.js';
+
+const MIGRATIONS = 'prisma/migrations';
+
+const connect = (connectionString: string): FleetStore => createPostgresStore({ connectionString, clock: new SystemClock(), secretBox: new AesSecretBox([Buffer.alloc(32, 7)]), poolSizeMax: 4 });
+
+const codeOf = async (call: Promise<unknown>): Promise<string> => call.then(
+  () => 'none',
+  (error: unknown) => (error instanceof FleetError ? error.code : String(error)),
+);
+
+async function query(connectionString: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('migrate', () => {
+  let server: PostgresServer;
+  let folder: string;
+  beforeAll(async () => {
+    server = await startPostgresServer();
+    folder = mkdtempSync(join(tmpdir(), 'spillway-migrations-'));
+  }, 60_000);
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const copyOf = (name: string): string => {
+    const copy = join(folder, name);
+    cpSync(MIGRATIONS, copy, { recursive: true });
+    return copy;
+  };
+  const addMigration = (to: string, name: string, sql: string): void => {
+    mkdirSync(join(to, name));
+    writeFileSync(join(to, name, 'migration.sql'), sql);
+  };
+
+  it('replicas that start together on an empty database apply each migration once', async () => {
+    const url = await server.emptyDatabase();
+    const applied = await Promise.all([migrate(url), migrate(url), migrate(url)]);
+    expect(applied.flat()).toEqual(['20261130210000_create_fleet_store']);
+    expect(await query(url, 'SELECT migration_name FROM _prisma_migrations')).toHaveLength(1);
+  });
+
+  it('an applied migration whose text changed, or that this version lacks, is refused', async () => {
+    const url = await server.freshDatabase();
+    const edited = copyOf('edited');
+    writeFileSync(join(edited, '20261130210000_create_fleet_store', 'migration.sql'), 'SELECT 1');
+    expect(await codeOf(migrate(url, edited))).toBe('MIGRATION_DRIFT');
+    const newer = copyOf('newer');
+    addMigration(newer, '20991231000000_add_later', 'CREATE TABLE later (id int)');
+    await migrate(url, newer);
+    expect(await codeOf(migrate(url))).toBe('MIGRATION_DRIFT');
+  });
+
+  it('a migration that fails leaves nothing, and can be mended', async () => {
+    const url = await server.freshDatabase();
+    const broken = copyOf('broken');
+    addMigration(broken, '20991231000000_break', 'CREATE TABLE half (id int); SELECT nothing_there();');
+    expect(await codeOf(migrate(url, broken))).toBe('MIGRATION_FAILED');
+    expect(await query(url, "SELECT 1 FROM pg_tables WHERE tablename = 'half'")).toEqual([]);
+    writeFileSync(join(broken, '20991231000000_break', 'migration.sql'), 'CREATE TABLE half (id int)');
+    expect(await migrate(url, broken)).toEqual(['20991231000000_break']);
+  });
+
+  it('the sealed kubeconfig is no text in the database', async () => {
+    const url = await server.freshDatabase();
+    const store = connect(url);
+    try {
+      await store.membership.register({ id: clusterId('a'), labels: {}, region: '', zone: '', network: '', credential: { kubeconfig: 'very-secret', serverUrl: 'https://10.0.0.1' } }, 'ada');
+      const [row] = await query(url, 'SELECT kubeconfig FROM clusters');
+      expect((row!['kubeconfig'] as Buffer).toString('latin1')).not.toContain('very-secret');
+    } finally {
+      await store.close();
+    }
+  });
+
+  it('every table and column of the schema is there as the client expects it', async () => {
+    const store = connect(await server.freshDatabase());
+    try {
+      await store.membership.register({ id: clusterId('a'), labels: {}, region: '', zone: '', network: '', credential: undefined }, 'ada');
+      await store.enrolment.createJoinToken({ clusterId: clusterId('a'), tokenHash: 'h', expiresAtMs: 4e12, replace: false }, 'ada');
+      await store.enrolment.enrol({ clusterId: clusterId('a'), tokenHash: 'h', clusterUid: 'u', publicKey: Buffer.alloc(32).toString('base64url'), spokeVersion: '' }, 0);
+      await store.policies.save(aPolicy(), 'ada');
+      await store.leases.acquire('l', 'h', 1);
+      const read = await Promise.all([store.membership.list(), store.policies.list(), store.audit.list({ limit: 10 }), store.hubState.identity(), store.changeLog.loadView()]);
+      expect(read.map((value) => value !== undefined)).toEqual([true, true, true, true, true]);
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+// A process that ended but was not waited for yet has no command line any more.
+const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`).length > 0;
+
+/** Starts a server whose parent is gone at once, as after `kill -9` of a run; returns its process id. */
+async function startOrphan(folder: string, port: string): Promise<number> {
+  const { postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as { postgres: string };
+  const data = join(folder, 'data');
+  const { uid, gid } = statSync(data);
+  const command = `"${postgres}" -D "${data}" -p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= >/dev/null 2>&1 & echo $!`;
+  const shell = spawnSync('sh', ['-c', command], { cwd: '/', encoding: 'utf8', uid, gid });
+  const pid = Number(shell.stdout.trim());
+  await until('the server holds its folder', () => existsSync(join(data, 'postmaster.pid')));
+  return pid;
+}
+
+describe('a real server of our own', () => {
+  let folder: string;
+  const started: EmbeddedPostgres[] = [];
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'spillway-postgres-'));
+    chmodSync(folder, 0o755);
+  });
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((server) => server.stop()));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const start = async (port?: number): Promise<EmbeddedPostgres> => {
+    const server = await startEmbeddedPostgres({ folder, isDurable: false, ...(port === undefined ? {} : { port }) });
+    started.push(server);
+    return server;
+  };
+
+  it('keeps data and epoch over a restart; the store says that it is away and then heals, with its followers', async () => {
+    const first = await start();
+    const port = Number(new URL(first.connectionString).port);
+    await migrate(first.connectionString);
+    const store = connect(first.connectionString);
+    try {
+      let heard = 0;
+      await store.changeLog.onAdvance(() => {
+        heard += 1;
+      });
+      await store.policies.save(aPolicy({ name: 'before' }), 'ada');
+      const { epoch } = await store.changeLog.head();
+      await first.stop();
+      expect(await codeOf(store.policies.list())).toBe('STORE_UNAVAILABLE');
+      expect(await codeOf(store.policies.save(aPolicy(), 'ada'))).toBe('STORE_UNAVAILABLE');
+      expect(await codeOf(store.changeLog.loadView())).toBe('STORE_UNAVAILABLE');
+      const heardBefore = heard;
+      await start(port);
+      await until('the store answers', async () => (await codeOf(store.ping())) === 'none');
+      expect((await store.policies.list()).map((policy) => policy.name)).toEqual(['before']);
+      expect((await store.changeLog.head()).epoch).toBe(epoch);
+      await until('the listener is told to look', () => heard > heardBefore);
+      const heardAgain = heard;
+      await store.policies.save(aPolicy({ name: 'after' }), 'ada');
+      await until('notices come again', () => heard > heardAgain);
+    } finally {
+      await store.close();
+    }
+  }, 60_000);
+
+  it('a folder in use by a living process is left alone', async () => {
+    const running = await start();
+    expect(await codeOf(start())).toBe('POSTGRES_FOLDER_IN_USE');
+    expect(await query(running.connectionString, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('a server that a killed run left behind is ended, and its data goes on', async () => {
+    const first = await start();
+    await query(first.connectionString, 'CREATE TABLE kept (id int)');
+    await first.stop();
+    const orphan = await startOrphan(folder, new URL(first.connectionString).port);
+    const second = await start();
+    expect(second.pid).not.toBe(orphan);
+    expect(isAlive(orphan)).toBe(false);
+    expect(await query(second.connectionString, 'SELECT id FROM kept')).toEqual([]);
+  });
+
+  it('after stop() no process is left', async () => {
+    const running = await start();
+    await running.stop();
+    expect(isAlive(running.pid)).toBe(false);
+  });
+});
