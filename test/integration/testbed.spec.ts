@@ -193,6 +193,33 @@ describeHere('testbed', () => {
     expect((await review('secrets')).status.allowed).toBe(false);
   });
 
+  it('runs a DaemonSet on every node, with hostNetwork in the network of the node itself', async () => {
+    const labels = { app: 'agent' };
+    const template = { metadata: { labels }, spec: { hostNetwork: true, terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image: 'spillway.test/client:1' }] } };
+    await west.apply([{ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { namespace: 'ai', name: 'agent' }, spec: { selector: { matchLabels: labels }, template } }]);
+    const pods = await west.waitForReadyPods('ai', 'app=agent', 2);
+    expect(new Set(pods.map((pod) => pod.status?.podIP))).toEqual(new Set(west.nodes.map((node) => node.address)));
+  }, 60_000);
+
+  it('cuts a node off and plugs it in again', async () => {
+    const [pod] = await east.pods('ai', 'app=echo');
+    const url = `http://${pod?.status?.podIP}:8080/`;
+    await east.nodes[0]?.unplug();
+    expect(await answer(west, url)).toBeUndefined();
+    await east.nodes[0]?.plug();
+    await eventually(() => answer(west, url), (body) => body?.cluster === 'east', 30_000);
+  }, 60_000);
+
+  it('starts the pods of a node anew when its kubelet starts again', async () => {
+    const pid = await island.containerPid(CLIENT);
+    await island.nodes[0]?.stopKubelet();
+    expect(() => process.kill(pid, 0)).not.toThrow();
+    await island.nodes[0]?.startKubelet();
+    const next = await eventually(() => island.containerPid(CLIENT).catch(() => pid), (found) => found !== pid);
+    expect(next).not.toBe(pid);
+    await eventually(() => answer(island, 'http://echo.ai.svc.cluster.local/'), (body) => body?.cluster === 'island', 30_000);
+  }, 60_000);
+
   it('survives an API server that goes away and comes back: pods run on and are followed again', async () => {
     const pid = await east.containerPid(CLIENT);
     await east.controlPlane.stopApiServer();

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
+import { gatewayApiCrds, resolveBinaries, TESTBED_BINARIES } from './binaries/index.js';
 import { endRun, livingPids, namespacesOf } from './machine-room/end-run.js';
 import { residentKib } from './machine-room/process-identity.js';
 import { findRun, isAbandoned, listRuns, type RunState } from './machine-room/run-state.js';
@@ -8,6 +9,7 @@ import { testbedNodeProblems } from './testbed-problems.js';
 import { startTestbed, type Testbed } from './testbed.js';
 
 const USAGE = `usage: testbed up [--clusters west,east,south] [--nodes 2] [--networks a,a,b] [--detach | --unwatched]
+       testbed fetch                       (gets every program beforehand, so that nothing has to wait for a build)
        testbed status
        testbed down [--run ID] [--all]     (without either: runs whose owner is gone, and detached ones)
 --detach: the testbed goes on after this command has ended. --unwatched: nobody cleans up if this command is killed; \`down\` does.
@@ -32,6 +34,9 @@ switch (positionals[0]) {
     break;
   case 'down':
     await down();
+    break;
+  case 'fetch':
+    await fetchPrograms();
     break;
   case 'status':
     status();
@@ -62,6 +67,12 @@ async function up(): Promise<void> {
   if (values.detach) process.exit(0);
   process.stdout.write('Ctrl-C ends it.\n');
   setInterval(() => undefined, 1 << 30);
+}
+
+async function fetchPrograms(): Promise<void> {
+  const paths = await resolveBinaries(TESTBED_BINARIES);
+  for (const [name, path] of Object.entries(paths)) process.stdout.write(`${name}: ${path}\n`);
+  process.stdout.write(`Gateway API definitions: ${(await gatewayApiCrds()).length}\n`);
 }
 
 function stopOnSignal(starting: Promise<Testbed>): void {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-import { binaryCacheDirectory, isBinaryReady, type BinaryName } from './binaries/index.js';
+import { binaryCacheDirectory, isBinaryReady, TESTBED_BINARIES } from './binaries/index.js';
 import { programOnPath } from './machine-room/program-on-path.js';
 import { testbedProgram } from './machine-room/project-paths.js';
 
@@ -12,8 +12,6 @@ const NEEDED_PROGRAMS: readonly (readonly [program: string, debianPackage: strin
   ['mount', 'mount'],
   ['tar', 'tar'],
 ];
-
-const NEEDED_BINARIES: readonly BinaryName[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kube-proxy', 'coredns'];
 
 /** What this machine lacks to run the testbed, one sentence each; empty where nothing is missing. */
 export function testbedProblems(env: NodeJS.ProcessEnv = process.env): readonly string[] {
@@ -33,7 +31,7 @@ export function testbedNodeProblems(env: NodeJS.ProcessEnv = process.env): reado
 
 function binaryProblems(env: NodeJS.ProcessEnv): string[] {
   // With Go, or with a way out to the official releases, what is not there yet can be had; only Go is certain beforehand.
-  const missing = NEEDED_BINARIES.filter((name) => !isBinaryReady(name, env));
+  const missing = TESTBED_BINARIES.filter((name) => !isBinaryReady(name, env));
   if (missing.length === 0 || programOnPath('go', env) !== undefined) return [];
   return [`Not in ${binaryCacheDirectory(env)}: ${missing.join(', ')}; without Go they can only be downloaded from their official releases.`];
 }

@@ -1,4 +1,4 @@
-import { resolveBinaries, gatewayApiCrds } from './binaries/index.js';
+import { gatewayApiCrds, resolveBinaries, TESTBED_BINARIES } from './binaries/index.js';
 import { ControlPlane } from './control-plane/control-plane.js';
 import { applyObjects, parseObjects } from './kube-api/apply-objects.js';
 import type { ImageProgram } from './kubelet/kubelet-config.js';
@@ -28,7 +28,7 @@ export async function startTestbed(options: TestbedOptions): Promise<Testbed> {
   const problems = testbedNodeProblems();
   if (problems.length > 0) throw new Error(`the testbed cannot run here:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
   const planned = planClusters(options.clusters);
-  await resolveBinaries(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kube-proxy', 'coredns']);
+  await resolveBinaries(TESTBED_BINARIES);
   const room = await MachineRoom.open({ ...(options.detached === undefined ? {} : { detached: options.detached }), ...(options.reaper === undefined ? {} : { reaper: options.reaper }) });
   try {
     return await build(room, planned, options);

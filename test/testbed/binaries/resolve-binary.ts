@@ -75,7 +75,7 @@ async function buildHere(recipe: BinaryRecipe, scratch: string): Promise<string>
   if (programOnPath('go') === undefined) {
     throw new Error(`${recipe.name} ${recipe.version} could not be downloaded, and there is no Go to build it with: install Go, or put the program at ${join(scratch, '..', recipe.name)}`);
   }
-  return withProgress(`${recipe.name} ${recipe.version}: building with Go (about ${recipe.build.typicalSeconds} s on two cores, once)`, () => buildWithGo(recipe.build, scratch, recipe.name));
+  return withProgress(`${recipe.name} ${recipe.version}: building with Go (about ${recipe.build.typicalSeconds} s on two cores where Go has its common parts, minutes more where not; once)`, () => buildWithGo(recipe.build, scratch, recipe.name));
 }
 
 function causeOf(error: unknown): string {
