@@ -45,7 +45,7 @@ export function buildDns(settings: SpokeSettings): Manifest {
     ],
     resources: { requests: { cpu: '50m', memory: '96Mi' }, limits: { memory: '256Mi' } },
     securityContext: UNPRIVILEGED,
-    volumeMounts: [...XDS_MOUNTS, { name: 'last-good', mountPath: '/var/lib/spillway' }],
+    volumeMounts: [...XDS_MOUNTS, LAST_GOOD_MOUNT],
   };
   const spread = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: selectorLabels('dns') } };
   const pod = {
@@ -55,7 +55,7 @@ export function buildDns(settings: SpokeSettings): Manifest {
     securityContext: { ...POD_UNPRIVILEGED, fsGroup: 1000 },
     topologySpreadConstraints: [spread],
     containers: [container],
-    volumes: [...XDS_VOLUMES, { name: 'last-good', emptyDir: {} }],
+    volumes: [...XDS_VOLUMES, LAST_GOOD_VOLUME],
   };
   return workload('dns', { replicas: settings.dnsReplicas, strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } } }, pod);
 }
@@ -64,11 +64,11 @@ export function buildDns(settings: SpokeSettings): Manifest {
 export function buildNode(settings: SpokeSettings): Manifest {
   const container = {
     ...baseContainer('node', settings),
-    env: [...baseEnv(settings), { name: 'SPILLWAY_NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+    env: [...baseEnv(settings), { name: 'SPILLWAY_NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }, { name: 'SPILLWAY_NODE_LAST_GOOD_FILE', value: '/var/lib/spillway/plan' }],
     ports: [{ name: 'ops', containerPort: 9091, hostPort: 9091, protocol: 'TCP' }],
     resources: { requests: { cpu: '20m', memory: '96Mi' }, limits: { memory: '256Mi' } },
     securityContext: { runAsUser: 0, allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } },
-    volumeMounts: XDS_MOUNTS,
+    volumeMounts: [...XDS_MOUNTS, LAST_GOOD_MOUNT],
   };
   const pod = {
     priorityClassName: 'system-node-critical',
@@ -79,7 +79,7 @@ export function buildNode(settings: SpokeSettings): Manifest {
     securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
     tolerations: [{ operator: 'Exists' }],
     containers: [container],
-    volumes: XDS_VOLUMES,
+    volumes: [...XDS_VOLUMES, LAST_GOOD_VOLUME],
   };
   return workload('node', { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } } }, pod);
 }
@@ -96,6 +96,10 @@ const XDS_MOUNTS = [
   { name: 'xds-token', mountPath: '/var/run/secrets/spillway', readOnly: true },
   { name: 'xds-ca', mountPath: '/etc/spillway/xds-ca', readOnly: true },
 ];
+
+// Outlives restarts of the container and of the node, and goes with the pod when the cluster leaves.
+const LAST_GOOD_VOLUME = { name: 'last-good', emptyDir: {} };
+const LAST_GOOD_MOUNT = { name: 'last-good', mountPath: '/var/lib/spillway' };
 
 function baseContainer(component: SpokeComponent, settings: SpokeSettings): object {
   const probe = (path: string, failureThreshold: number): object => ({ httpGet: { path, port: 'ops' }, periodSeconds: 5, timeoutSeconds: 3, failureThreshold });

@@ -53,6 +53,9 @@ export class BullJobQueue extends JobQueue {
   #worker: InstanceType<BackendClasses<IQueueBackend, unknown>['Worker']> | undefined;
   #trouble: string | undefined;
   readonly #closed = new AbortController();
+  /** Keys from the start of their run here until their next one is asked for. */
+  readonly #busy = new Set<string>();
+  #skipped: ReadonlySet<string> = new Set();
   readonly #pending = new Set<Promise<void>>();
   constructor(options: BullJobQueueOptions) {
     super();
@@ -96,13 +99,12 @@ export class BullJobQueue extends JobQueue {
   async #run(job: Job, processing: KeyProcessing): Promise<RunResult> {
     this.#trouble = undefined;
     if (job.name === RESYNC) {
-      const keys = await processing.resyncKeys();
-      // Without `reschedule`: a resync does not end the delay of a key that failed.
-      for (const key of keys) await this.#add(key, { attempts: 0 }, { deduplication: { id: key, keepLastIfActive: true } });
+      await this.#resync(await processing.resyncKeys());
       return { nextRunInMs: undefined, attempts: 0 };
     }
     const key = keyOf(job);
     const { attempts } = job.data as KeyData;
+    this.#busy.add(key);
     try {
       return { ...(await processing.reconcile(key)), attempts: 0 };
     } catch (error) {
@@ -110,6 +112,14 @@ export class BullJobQueue extends JobQueue {
       processing.failed?.(key, error, nextRunInMs);
       return { nextRunInMs, attempts: attempts + 1 };
     }
+  }
+
+  // A resync neither ends the delay of a key that failed (no `reschedule`), nor adds to a run that is under way; the latter only
+  // once in a row, since the end of a run can get lost.
+  async #resync(keys: readonly string[]): Promise<void> {
+    const skipped = keys.filter((key) => this.#busy.has(key) && !this.#skipped.has(key));
+    this.#skipped = new Set(skipped);
+    for (const key of keys) if (!this.#skipped.has(key)) await this.#add(key, { attempts: 0 }, { deduplication: { id: key, keepLastIfActive: true } });
   }
 
   // A backend that is away when a process starts is waited for.
@@ -127,10 +137,11 @@ export class BullJobQueue extends JobQueue {
   }
 
   async #comeBack(job: Job, result: RunResult | undefined): Promise<void> {
-    if (job.name === RESYNC || result?.nextRunInMs === undefined) return;
+    if (job.name === RESYNC) return;
     const key = keyOf(job);
     // Should this get lost, the resync brings the key back.
-    await this.#add(key, { attempts: result.attempts }, { delay: result.nextRunInMs, deduplication: { id: key, keepLastIfActive: true } }).catch((error: unknown) => this.#note(error));
+    if (result?.nextRunInMs !== undefined) await this.#add(key, { attempts: result.attempts }, { delay: result.nextRunInMs, deduplication: { id: key, keepLastIfActive: true } }).catch((error: unknown) => this.#note(error));
+    this.#busy.delete(key);
   }
 
   async #add(key: string, data: KeyData, options: JobsOptions): Promise<void> {
