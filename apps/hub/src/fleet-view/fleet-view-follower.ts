@@ -12,13 +12,9 @@ export interface FollowerOptions {
   readonly logger: Logger;
   /** How often it looks without being woken: wake-ups can be lost, the sequence cannot. Default 5 s. */
   readonly pollMs?: number;
-  /** Log entries that are kept for cursors that come back late; older ones are dropped. Default 100,000. */
-  readonly logEntriesKept?: number;
 }
 
 const POLL_MS = 5_000;
-const LOG_ENTRIES_KEPT = 100_000;
-const PRUNE_EVERY_MS = 60_000;
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 5_000;
 
@@ -31,7 +27,6 @@ export class FleetViewFollower extends FleetViewSource {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #failure: string | undefined;
-  #pruneAtMs = 0;
   #endAdvance: (() => Promise<void>) | undefined;
   #loop: Promise<void> | undefined;
 
@@ -114,7 +109,6 @@ export class FleetViewFollower extends FleetViewSource {
     if (this.#stop.signal.aborted) return true;
     try {
       await this.catchUp();
-      await this.#pruneNowAndThen();
       this.#failure = undefined;
       return true;
     } catch (error) {
@@ -122,14 +116,6 @@ export class FleetViewFollower extends FleetViewSource {
       this.#failure = 'the database does not answer; the view is as it was';
       return false;
     }
-  }
-
-  // Every replica does it: dropping twice is harmless, and so the log is bounded without a leader.
-  async #pruneNowAndThen(): Promise<void> {
-    const { clock, changeLog, logEntriesKept = LOG_ENTRIES_KEPT } = this.#options;
-    if (clock.monotonicMs() < this.#pruneAtMs) return;
-    this.#pruneAtMs = clock.monotonicMs() + PRUNE_EVERY_MS;
-    await changeLog.prune(logEntriesKept);
   }
 
   async #pollForEver(): Promise<void> {
