@@ -40,6 +40,7 @@ step('types', 'tsc', ['-p', 'tsconfig.json', '--noEmit']);
 step('lint', 'eslint', ['.', '--cache', '--cache-location', 'node_modules/.cache/eslint/']);
 step('module graph', 'depcruise', ['apps', 'libs', 'test', '--config', '.dependency-cruiser.cjs', '--output-type', 'err']);
 step('build', 'npm', ['run', '-s', 'build']);
+step('testbed binaries', 'node', ['dist/test/testbed/main.js', 'fetch']);
 step('unit tests', 'node', jest('unit'));
 step('integration tests', 'node', jest('integration', '--runInBand'));
 step('e2e tests', 'node', jest('e2e', '--runInBand'));
