@@ -143,7 +143,7 @@ function callFrom(fleet: SimulatedFleet, member: MemberName, count: number): Tra
   const plan = snapshot === undefined ? { frontends: [], backends: [] } : parseXdsSnapshot(snapshot);
   const vip = plan.frontends[0]?.addresses[0];
   const byCluster: Record<string, number> = {};
-  if (vip === undefined) return { sent: count, failed: count, byCluster, errors: { 'no address': count }, latencyMsMax: 0 };
+  if (vip === undefined) return { sent: count, failed: count, byCluster, byPod: {}, errors: { 'no address': count }, latencyMsMax: 0 };
   const ruleset = buildNftRuleset(plan);
   const random = new SystemRandom();
   let failed = 0;
@@ -152,7 +152,7 @@ function callFrom(fleet: SimulatedFleet, member: MemberName, count: number): Tra
     if (cluster === undefined) failed += 1;
     else byCluster[cluster] = (byCluster[cluster] ?? 0) + 1;
   }
-  return { sent: count, failed, byCluster, errors: failed === 0 ? {} : { rejected: failed }, latencyMsMax: 0 };
+  return { sent: count, failed, byCluster, byPod: {}, errors: failed === 0 ? {} : { rejected: failed }, latencyMsMax: 0 };
 }
 
 function answeringCluster(ruleset: NftRuleset, vip: string, random: number): string | undefined {

@@ -36,6 +36,12 @@ describeOnTestbed('a fleet of three real clusters', () => {
   }, 600_000);
   afterAll(() => fleet?.stop(), 60_000);
 
+  const untilAnsweringPods = (cluster: TestbedCluster, pods: readonly string[], state: string, isSo: (answering: readonly string[]) => boolean): Promise<void> =>
+    until(state, async () => {
+      const { byPod } = await fleet.traffic(cluster, { rate: 200, seconds: 0.5 });
+      return isSo(pods.filter((pod) => byPod[pod] !== undefined));
+    });
+
   it('joins clusters by their kubeconfig alone: what the worker installs is what runs, under its own rights', async () => {
     for (const cluster of fleet.clusters) await fleet.register(cluster, { region: cluster.name, zone: '' });
     await fleet.waitUntilJoined();
@@ -90,14 +96,13 @@ describeOnTestbed('a fleet of three real clusters', () => {
     await fleet.hub.end('SIGKILL');
     await fleet.worker.end('SIGKILL');
     await fleet.scaleSample(east, 3);
-    await until('the new local pod answers', async () => {
-      const pods = await east.waitForReadyPods(SAMPLE.namespace, `app=${SAMPLE.name}`, 3);
-      return pods.length === 3;
-    });
-    await fleet.scaleSample(east, 0);
-    await fleet.waitUntilAnsweredBy(east, ['west-1', 'north-1']);
-    await fleet.scaleSample(east, 2);
-    await fleet.waitUntilAnsweredBy(east, ALL);
+    const pods = (await east.waitForReadyPods(SAMPLE.namespace, `app=${SAMPLE.name}`, 3)).map((pod) => pod.metadata.name);
+    await untilAnsweringPods(east, pods, 'every local pod answers', (answering) => answering.length === 3);
+    const [tired = ''] = pods;
+    await fleet.setServing(east, tired, false);
+    await untilAnsweringPods(east, pods, 'the pod that is not ready answers no more', (answering) => answering.length === 2 && !answering.includes(tired));
+    await fleet.setServing(east, tired, true);
+    await untilAnsweringPods(east, pods, 'every local pod answers again', (answering) => answering.length === 3);
     expect((await during).errors).toEqual({});
   }, 180_000);
 

@@ -120,9 +120,11 @@ export class FleetUnderTest {
     await cluster.apply([modelDeployment(replicas)]);
   }
 
-  /** An object of a cluster, or undefined. */
-  async find(cluster: TestbedCluster, path: string): Promise<ApiObject | undefined> {
-    return cluster.api.find(path);
+  /** Makes a server say that it is ready, or not; it answers either way. */
+  async setServing(cluster: TestbedCluster, pod: string, ready: boolean): Promise<void> {
+    const call = `await fetch('http://127.0.0.1:${SAMPLE.targetPort}/ready', { method: '${ready ? 'PUT' : 'DELETE'}' })`;
+    const result = await cluster.exec({ namespace: SAMPLE.namespace, name: pod }, [process.execPath, '--input-type=module', '-e', call]);
+    if (result.code !== 0) throw new Error(`${pod} does not take its readiness: ${result.stderr}`);
   }
 
   /** Waits until a cluster's Gateway says Programmed, and returns its address. */

@@ -13,6 +13,8 @@ export interface TrafficReport {
   readonly failed: number;
   /** Answers by the cluster that gave them. */
   readonly byCluster: Readonly<Record<string, number>>;
+  /** Answers by the pod that gave them. */
+  readonly byPod: Readonly<Record<string, number>>;
   /** Failures by their error code. */
   readonly errors: Readonly<Record<string, number>>;
   /** Slowest answer. */
@@ -60,14 +62,20 @@ function get(url: string): Promise<string> {
 }
 
 function summarise(answers: readonly TrafficAnswer[]): TrafficReport {
-  const byCluster: Record<string, number> = {};
-  const errors: Record<string, number> = {};
+  const failures = answers.filter((answer) => answer.cluster === undefined);
+  const byCluster = countBy(answers, (answer) => answer.cluster);
+  const byPod = countBy(answers, (answer) => answer.pod);
+  const errors = countBy(failures, (answer) => answer.error ?? 'unknown');
+  return { sent: answers.length, failed: failures.length, byCluster, byPod, errors, latencyMsMax: answers.reduce((most, answer) => Math.max(most, answer.latencyMs), 0) };
+}
+
+function countBy(answers: readonly TrafficAnswer[], keyOf: (answer: TrafficAnswer) => string | undefined): Record<string, number> {
+  const counts: Record<string, number> = {};
   for (const answer of answers) {
-    const [counts, key] = answer.cluster === undefined ? [errors, answer.error ?? 'unknown'] : [byCluster, answer.cluster];
-    counts[key] = (counts[key] ?? 0) + 1;
+    const key = keyOf(answer);
+    if (key !== undefined) counts[key] = (counts[key] ?? 0) + 1;
   }
-  const failed = answers.filter((answer) => answer.cluster === undefined).length;
-  return { sent: answers.length, failed, byCluster, errors, latencyMsMax: answers.reduce((most, answer) => Math.max(most, answer.latencyMs), 0) };
+  return counts;
 }
 
 async function run(): Promise<void> {
