@@ -1,24 +1,9 @@
 import type { Command } from 'commander';
 
-import { startEmbeddedPostgres } from '#adapters/embedded-postgres';
-import { loadHubConfig, startHub } from '#apps/hub';
-import { loadWorkerConfig, startWorker } from '#apps/worker';
-import { runProcess, type RunningProcess } from '#platform';
+import { runProcess } from '#platform';
 
-import { saveSettings } from '../cli-settings.js';
-import { embeddedFolder, prepareEmbeddedSettings, reachableAddress, type EmbeddedSettings } from '../embedded-settings.js';
-import { startProgress } from '../terminal.js';
 import type { CommandContext } from './command-context.js';
-
-interface UpFlags {
-  readonly data?: string;
-  readonly advertise?: string;
-  readonly peoplePort: string;
-  readonly machinePort: string;
-  readonly workerPort: string;
-  readonly allowLocalClusters?: boolean;
-  readonly logLevel: string;
-}
+import type { UpFlags } from './run-hub.js';
 
 /** `spillway up`. */
 export function addUpCommand(program: Command, context: CommandContext): void {
@@ -33,69 +18,10 @@ export function addUpCommand(program: Command, context: CommandContext): void {
     .option('--allow-local-clusters', 'accept API servers on loopback and link-local addresses')
     .option('--log-level <level>', 'debug, info, warn or error', 'warn')
     .action(async (flags: UpFlags) => {
-      await runProcess(() => up(context, flags));
+      // Hub and worker are loaded here only: every other command starts without them.
+      const { runHub } = await import('./run-hub.js');
+      await runProcess(() => runHub(context, flags));
       // The listeners keep the process alive; the command ends by signal.
       await new Promise<never>(() => {});
     });
-}
-
-async function up(context: CommandContext, flags: UpFlags): Promise<RunningProcess> {
-  const settings = prepareEmbeddedSettings(embeddedFolder(context.env, flags.data));
-  const progress = startProgress(context.terminal, 'starting PostgreSQL');
-  const stops: (() => Promise<void>)[] = [];
-  const stopAll = async (): Promise<void> => {
-    for (const stop of stops.reverse()) await stop();
-  };
-  try {
-    const postgres = await startEmbeddedPostgres({ folder: settings.databaseFolder });
-    stops.push(() => postgres.stop());
-    const env = processEnv(context, flags, settings, postgres.connectionString);
-    progress.update('starting the hub');
-    const hub = await startHub(loadHubConfig(env));
-    stops.push(() => hub.stop());
-    progress.update('starting the worker');
-    const worker = await startWorker(loadWorkerConfig(env));
-    stops.push(() => worker.stop());
-    saveSettings(context.env, { hub: hub.urls.people, token: settings.adminToken });
-    progress.done('Spillway is up');
-    announce(context, settings, hub.urls);
-    return { stop: stopAll };
-  } catch (error) {
-    progress.fail('could not start');
-    await stopAll();
-    throw error;
-  }
-}
-
-function processEnv(context: CommandContext, flags: UpFlags, settings: EmbeddedSettings, databaseUrl: string): Record<string, string> {
-  const host = flags.advertise ?? reachableAddress();
-  return {
-    SPILLWAY_DATABASE_URL: databaseUrl,
-    SPILLWAY_PUBLIC_URL: `https://${host}:${flags.machinePort}`,
-    SPILLWAY_ENCRYPTION_KEY_FILE: settings.encryptionKeyFile,
-    SPILLWAY_ADMIN_TOKEN: settings.adminToken,
-    // People are served on this machine only; members must reach the machine listener from theirs.
-    SPILLWAY_PEOPLE_HOST: '127.0.0.1',
-    SPILLWAY_PEOPLE_PORT: flags.peoplePort,
-    SPILLWAY_MACHINE_PORT: flags.machinePort,
-    SPILLWAY_HUB_READY_URL: `http://127.0.0.1:${flags.peoplePort}/readyz`,
-    SPILLWAY_OPS_HOST: '127.0.0.1',
-    SPILLWAY_OPS_PORT: flags.workerPort,
-    SPILLWAY_ALLOW_LOCAL_CLUSTERS: String(flags.allowLocalClusters === true),
-    SPILLWAY_GRAPHIQL: 'true',
-    SPILLWAY_LOG_LEVEL: flags.logLevel,
-    ...(context.env['SPILLWAY_REDIS_URL'] === undefined ? {} : { SPILLWAY_REDIS_URL: context.env['SPILLWAY_REDIS_URL'] }),
-  };
-}
-
-function announce(context: CommandContext, settings: EmbeddedSettings, urls: { readonly people: string; readonly machines: string }): void {
-  context.terminal.out(
-    [
-      `  GraphQL   ${urls.people}/graphql   (GraphiQL at ${urls.people}/graphiql)`,
-      `  spokes    ${urls.machines}`,
-      `  token     in ${settings.folder}/admin-token; the CLI on this machine already has it`,
-      '',
-      'next: spillway join NAME --kubeconfig FILE --wait',
-    ].join('\n'),
-  );
 }
