@@ -70,7 +70,9 @@ describe('the spillway command', () => {
   });
 
   it('policy sameness set, list and delete keep a policy', () => {
-    expect(cli('policy', 'sameness', 'set', 'ai', '--namespace', 'ai', '--namespace', 'ml-*', '--export', 'tier=gpu', '--import', 'all', '--owner', 'platform')).toMatchObject({ code: 0, err: expect.stringContaining('tier=gpu may export, all clusters may import') as string });
+    const set = cli('policy', 'sameness', 'set', 'ai', '--namespace', 'ai', '--namespace', 'ml-*', '--export', 'tier=gpu', '--import', 'all', '--owner', 'platform');
+    expect(set.code).toBe(0);
+    expect(set.err).toContain('tier=gpu may export, all clusters may import');
     expect(cli('policy', 'sameness', 'list').out).toMatch(/ai\s+ai, ml-\*\s+tier=gpu\s+all clusters\s+platform/);
     expect(cli('policy', 'sameness', 'delete', 'ai').code).toBe(0);
     expect(cli('policy', 'sameness', 'list', '-o', 'yaml').out).toBe('[]\n');
@@ -108,7 +110,8 @@ describe('the spillway command', () => {
 
   it('unjoin --force forgets a cluster at once and says what is left in it', async () => {
     const left = cli('unjoin', 'edge-1', '--force', '--wait');
-    expect(left).toMatchObject({ code: 0, err: expect.stringContaining('kubectl delete namespace spillway-system') as string });
+    expect(left.code).toBe(0);
+    expect(left.err).toContain('kubectl delete namespace spillway-system');
     expect(cli('clusters').err).toBe('nothing to show\n');
   });
 });
