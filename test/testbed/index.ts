@@ -1,4 +1,4 @@
-export { binaryCacheDirectory, gatewayApiCrds, GATEWAY_API_VERSION, isBinaryReady, KUBERNETES_VERSION, resolveBinaries, resolveBinary, type BinaryName } from './binaries/index.js';
+export { binaryCacheDirectory, fetchTestbedPrograms, gatewayApiCrds, GATEWAY_API_VERSION, isBinaryReady, KUBERNETES_VERSION, resolveBinaries, resolveBinary, type BinaryName } from './binaries/index.js';
 export { ControlPlane, type ControllerName } from './control-plane/control-plane.js';
 export { startControlPlane, type LoneControlPlane, type LoneControlPlaneOptions } from './control-plane/start-control-plane.js';
 export { applyObjects, applyYaml, parseObjects, removeObjects } from './kube-api/apply-objects.js';

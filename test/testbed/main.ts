@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
-import { gatewayApiCrds, resolveBinaries, TESTBED_BINARIES } from './binaries/index.js';
+import { fetchTestbedPrograms } from './binaries/index.js';
 import { endRun, livingPids, namespacesOf } from './machine-room/end-run.js';
 import { residentKib } from './machine-room/process-identity.js';
 import { findRun, isAbandoned, listRuns, type RunState } from './machine-room/run-state.js';
@@ -70,9 +70,9 @@ async function up(): Promise<void> {
 }
 
 async function fetchPrograms(): Promise<void> {
-  const paths = await resolveBinaries(TESTBED_BINARIES);
+  const { paths, definitions } = await fetchTestbedPrograms();
   for (const [name, path] of Object.entries(paths)) process.stdout.write(`${name}: ${path}\n`);
-  process.stdout.write(`Gateway API definitions: ${(await gatewayApiCrds()).length}\n`);
+  process.stdout.write(`Gateway API definitions: ${definitions}\n`);
 }
 
 function stopOnSignal(starting: Promise<Testbed>): void {
