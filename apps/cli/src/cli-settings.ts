@@ -15,7 +15,7 @@ const SettingsSchema = z.object({ hub: z.url(), token: z.string().min(1) });
 export type CliSettings = z.output<typeof SettingsSchema>;
 
 /** The settings file: SPILLWAY_CONFIG, else under the XDG configuration folder. */
-export function settingsFile(env: Env): string {
+function settingsFile(env: Env): string {
   const home = env['XDG_CONFIG_HOME'] ?? join(env['HOME'] ?? '.', '.config');
   return env['SPILLWAY_CONFIG'] ?? join(home, 'spillway', 'config.yaml');
 }

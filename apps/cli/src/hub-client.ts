@@ -8,7 +8,7 @@ export interface UserError {
 }
 
 /** Longest time that one GraphQL call may take. */
-export const REQUEST_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 15_000;
 
 /** Talks GraphQL to one hub. */
 export class HubClient {

@@ -1,2 +1,2 @@
-export { HubEnvSchema, loadHubConfig, type HubConfig, type ListenConfig } from './hub-config.js';
-export { startHub, type HubListeners, type RunningHub } from './start-hub.js';
+export { loadHubConfig } from './hub-config.js';
+export { startHub, type RunningHub } from './start-hub.js';

@@ -7,7 +7,7 @@ import type { Clock, FleetStore } from '#ports';
 import type { HubConfig } from './hub-config.js';
 
 /** How long a starting hub waits for its database before it gives up and says so. */
-export const STORE_WAIT_MS = 60_000;
+const STORE_WAIT_MS = 60_000;
 
 const RETRY_MS = 500;
 

@@ -15,7 +15,7 @@ import { NestLogger } from './core/nest-logger.js';
 import { QUERY_LENGTH_MAX } from './graphql/query-limits.js';
 
 /** The largest body of a GraphQL call: a kubeconfig and what is around it. */
-export const GRAPHQL_BODY_BYTES_MAX = 512 * 1024;
+const GRAPHQL_BODY_BYTES_MAX = 512 * 1024;
 
 /** What the people listener is made of. */
 export interface PeopleAppOptions {

@@ -28,7 +28,7 @@ export interface RunningWorker extends RunningProcess {
 }
 
 /** Name of the queue of member clusters; hubs that ask for a member use the same. */
-export const MEMBER_QUEUE = 'member-clusters';
+const MEMBER_QUEUE = 'member-clusters';
 
 interface Tools {
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { describe } from '@jest/globals';
 const NEEDED_PROGRAMS = ['ip', 'nft', 'nsenter', 'conntrack'] as const;
 
 /** What this machine lacks for tests with real packets; empty where they can run. */
-export function missingForRealPackets(): readonly string[] {
+function missingForRealPackets(): readonly string[] {
   return [
     ...(process.platform === 'linux' ? [] : ['Linux']),
     ...(process.getuid?.() === 0 ? [] : ['root']),

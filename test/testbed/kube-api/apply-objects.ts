@@ -31,7 +31,7 @@ export function parseObjects(text: string): readonly ApiObject[] {
 }
 
 /** The API path of an object, by what the server says of its kind. */
-export async function objectPath(api: KubeApi, object: ApiObject, lists: Map<string, ResourceList> = new Map()): Promise<string> {
+async function objectPath(api: KubeApi, object: ApiObject, lists: Map<string, ResourceList> = new Map()): Promise<string> {
   const version = object.apiVersion ?? 'v1';
   const base = version.includes('/') ? `/apis/${version}` : `/api/${version}`;
   const resource = await findResource(api, base, object.kind ?? '', lists);

@@ -43,7 +43,7 @@ export function expandReferences(text: string, env: Readonly<Record<string, stri
 }
 
 /** The variables by which a pod finds the Services that exist when it starts (`FOO_SERVICE_HOST`). */
-export function serviceEnv(pod: Pod, services: readonly ServiceObject[]): Readonly<Record<string, string>> {
+function serviceEnv(pod: Pod, services: readonly ServiceObject[]): Readonly<Record<string, string>> {
   return Object.assign({}, ...services.filter((service) => isLinked(pod, service)).map(variablesOf)) as Record<string, string>;
 }
 

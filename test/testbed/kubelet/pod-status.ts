@@ -30,7 +30,7 @@ export function buildPodStatus(seen: PodObservation, nowIso: string): Record<str
 }
 
 /** The pod's phase by its containers. */
-export function phaseOf(seen: PodObservation): string {
+function phaseOf(seen: PodObservation): string {
   const states = seen.runners.map((runner) => runner.state);
   if (states.length > 0 && states.every((state) => state.kind === 'terminated') && seen.runners.every((runner) => !willRestart(seen.pod, runner.state))) {
     return states.every((state) => state.kind === 'terminated' && state.exitCode === 0) ? 'Succeeded' : 'Failed';

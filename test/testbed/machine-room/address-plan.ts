@@ -47,11 +47,6 @@ export function nthAddress(cidr: string, n: number): string {
   return [...parts.slice(0, 3), (parts[3] ?? 0) + n].join('.');
 }
 
-/** The prefix length of a range. */
-export function prefixLength(cidr: string): number {
-  return Number(cidr.split('/')[1]);
-}
-
 function blockAddress(slot: number, third: number, last: number): string {
   const offset = slot * 32 + third;
   return `198.${18 + Math.floor(offset / 256)}.${offset % 256}.${last}`;

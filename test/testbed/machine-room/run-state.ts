@@ -11,7 +11,7 @@ export const RUNS_DIRECTORY = '/var/tmp/spillway-testbed';
 export const NAMESPACE_PREFIX = 'swt-';
 
 /** How many runs fit side by side: each takes one /19 of 198.18.0.0/15, the block set aside for test benches. */
-export const SLOTS_MAX = 16;
+const SLOTS_MAX = 16;
 
 /** What is needed to end a run from outside, on disk from before the first thing it made. */
 export interface RunState {

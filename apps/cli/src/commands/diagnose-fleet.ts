@@ -33,7 +33,7 @@ export function addDiagnoseCommand(program: Command, context: CommandContext): v
 }
 
 /** Checks of the hub and the fleet as a whole. */
-export function fleetChecks(url: string, fleet: FleetSummary): readonly Check[] {
+function fleetChecks(url: string, fleet: FleetSummary): readonly Check[] {
   return [
     { subject: 'hub', ok: true, finding: `answers at ${url}; spokes reach it at ${fleet.publicUrl}` },
     { subject: 'automation', ok: fleet.freeze === null, finding: fleet.freeze === null ? 'shares follow capacity' : `frozen since ${fleet.freeze.since}: ${fleet.freeze.reason}; resumeAutomation ends it` },
@@ -43,7 +43,7 @@ export function fleetChecks(url: string, fleet: FleetSummary): readonly Check[] 
 }
 
 /** Checks of one member: its spoke, and every condition that the worker wrote. */
-export function clusterChecks(cluster: ClusterView, nowMs: number): readonly Check[] {
+function clusterChecks(cluster: ClusterView, nowMs: number): readonly Check[] {
   const seen = formatAge(cluster.observedAt === null ? undefined : Date.parse(cluster.observedAt), nowMs);
   const spoke: Check = {
     subject: `${cluster.name} spoke`,

@@ -70,7 +70,7 @@ export function addPolicyCommand(program: Command, context: CommandContext): voi
 }
 
 /** Parses `all`, names and `key=value` labels. */
-export function parseSelection(text: string): Selection {
+function parseSelection(text: string): Selection {
   if (text === 'all') return { all: true, names: [], matchLabels: [] };
   const parts = text.split(',').map((part) => part.trim());
   if (parts.some((part) => part === '' || part.startsWith('='))) throw new InvalidArgumentError('write all, or names and key=value labels separated by commas.');

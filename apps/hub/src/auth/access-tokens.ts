@@ -30,7 +30,7 @@ export interface OpenedTokens {
 const PREFIX = 'spwa_';
 
 /** SHA-256 of a token, hex: all that is kept of it. */
-export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 /**
  * The tokens that a hub accepts. At the first start of a fleet without a configured admin token one is made; of several

@@ -10,7 +10,7 @@ import { FleetService } from '../fleet/fleet.service.js';
 import { answerMutation, type MutationAnswer } from '../graphql/user-error.model.js';
 
 /** The longest reason of a freeze. */
-export const FREEZE_REASON_LENGTH_MAX = 500;
+const FREEZE_REASON_LENGTH_MAX = 500;
 
 /** The operator's brake: stops share moves and lets them go on. */
 @Injectable()

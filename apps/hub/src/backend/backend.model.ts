@@ -6,28 +6,28 @@ import { connectionOf } from '../graphql/connection.model.js';
 import { FRESHNESS, Location } from '../member-cluster/member-cluster.model.js';
 
 /** Traffic classes as GraphQL names them. */
-export const TRAFFIC_CLASS = { ENDPOINTS: 'endpoints', INFERENCE_POOL: 'inference-pool', EXTERNAL: 'external' } as const satisfies Record<string, TrafficClass>;
+const TRAFFIC_CLASS = { ENDPOINTS: 'endpoints', INFERENCE_POOL: 'inference-pool', EXTERNAL: 'external' } as const satisfies Record<string, TrafficClass>;
 registerEnumType(TRAFFIC_CLASS, { name: 'TrafficClass' });
 
 /** Work units as GraphQL names them. */
-export const WORK_UNIT = { REQUESTS: 'Requests', CONCURRENT: 'Concurrent', TOKENS: 'Tokens' } as const satisfies Record<string, WorkUnit>;
+const WORK_UNIT = { REQUESTS: 'Requests', CONCURRENT: 'Concurrent', TOKENS: 'Tokens' } as const satisfies Record<string, WorkUnit>;
 registerEnumType(WORK_UNIT, { name: 'WorkUnit', description: 'Per second for requests and tokens, at once for concurrent.' });
 
 /** Session affinities as GraphQL names them. */
-export const SESSION_AFFINITY = { NONE: 'None', CLIENT_IP: 'ClientIP', CLUSTER: 'Cluster' } as const satisfies Record<string, SessionAffinity>;
+const SESSION_AFFINITY = { NONE: 'None', CLIENT_IP: 'ClientIP', CLUSTER: 'Cluster' } as const satisfies Record<string, SessionAffinity>;
 registerEnumType(SESSION_AFFINITY, { name: 'SessionAffinity' });
 
 /** Protocols as GraphQL names them. */
-export const PROTOCOL = { TCP: 'TCP', UDP: 'UDP' } as const satisfies Record<string, Protocol>;
+const PROTOCOL = { TCP: 'TCP', UDP: 'UDP' } as const satisfies Record<string, Protocol>;
 registerEnumType(PROTOCOL, { name: 'Protocol' });
 
 /** Paths as GraphQL names them. */
-export const PATH = { DIRECT: 'direct', GATEWAY: 'gateway' } as const satisfies Record<string, Path>;
+const PATH = { DIRECT: 'direct', GATEWAY: 'gateway' } as const satisfies Record<string, Path>;
 registerEnumType(PATH, { name: 'Path', description: 'How a consumer reaches a provider: pod addresses as they are, or the gateway of the provider.' });
 
 /** One address that answers for a backend. */
 @ObjectType('Endpoint', { description: 'One address that answers for a backend.' })
-export abstract class EndpointModel {
+abstract class EndpointModel {
   @Field(() => String) abstract readonly address: string;
   @Field(() => [Int], { description: 'One for each port of the member’s part, in their order; 0 where the endpoint lacks it.' }) abstract readonly targetPorts: readonly number[];
   @Field(() => Boolean) abstract readonly ready: boolean;

@@ -1,7 +1,7 @@
 import { FleetError } from '#domain/fleet';
 
 /** The most items of one page. */
-export const PAGE_SIZE_MAX = 200;
+const PAGE_SIZE_MAX = 200;
 
 /** Items of a page that asks for no size. */
 export const PAGE_SIZE_DEFAULT = 50;

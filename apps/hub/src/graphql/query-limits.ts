@@ -20,7 +20,7 @@ import {
 export const QUERY_DEPTH_MAX = 12;
 
 /** The most fields that an operation may make the hub compute, by its page sizes. */
-export const QUERY_COST_MAX = 50_000;
+const QUERY_COST_MAX = 50_000;
 
 /** The longest operation text, in characters; variables are beside it. */
 export const QUERY_LENGTH_MAX = 32_768;

@@ -4,7 +4,7 @@ import { labelProblems } from '#domain/sameness';
 import type { LabelInput, LocationInput } from './member-cluster.inputs.js';
 
 /** The most labels of one cluster. */
-export const CLUSTER_LABELS_MAX = 64;
+const CLUSTER_LABELS_MAX = 64;
 
 /** Everything wrong with the labels, the location and the network of a cluster. */
 export function placementProblems(input: { readonly labels?: readonly LabelInput[] | null; readonly location?: LocationInput | null; readonly network?: string | null }): readonly Problem[] {

@@ -13,7 +13,7 @@ import type { CreateJoinTokenInput } from './member-cluster.inputs.js';
 import type { JoinToken } from './member-cluster.model.js';
 
 /** The shortest and the longest time for which a join token may be used. */
-export const JOIN_TOKEN_TTL_SECONDS = { min: 60, max: 86_400 } as const;
+const JOIN_TOKEN_TTL_SECONDS = { min: 60, max: 86_400 } as const;
 
 /** Makes join tokens: single use, short lived, bound to one cluster name. */
 @Injectable()

@@ -4,7 +4,7 @@ import type { ClusterCondition, ClusterInventory, ClusterRecord, SpokeStatus } f
 import type { Cluster, Condition, Inventory, Spoke } from './member-cluster.model.js';
 
 /** How long what the worker saw over a member's API counts as fresh. */
-export const API_OBSERVATION_FRESH_MS = 300_000;
+const API_OBSERVATION_FRESH_MS = 300_000;
 
 /** A stored cluster as GraphQL shows it. */
 export function toCluster(record: ClusterRecord, nowMs: number): Cluster {

@@ -30,7 +30,7 @@ export interface SpokeApiSettings extends ListenerLimits {
 }
 
 /** The settings of a hub that sets none. */
-export const DEFAULT_SPOKE_API_SETTINGS: SpokeApiSettings = {
+const DEFAULT_SPOKE_API_SETTINGS: SpokeApiSettings = {
   bodyTimeoutMs: 15_000,
   headerBytesMax: 16 * 1024,
   headersTimeoutMs: 10_000,

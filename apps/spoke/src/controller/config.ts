@@ -47,6 +47,3 @@ export const ControllerConfigSchema = z
       epochGraceMs: env.SPILLWAY_EPOCH_GRACE_MS,
     },
   }));
-
-/** The parsed configuration. */
-export type ControllerConfig = z.output<typeof ControllerConfigSchema>;

@@ -39,7 +39,7 @@ export interface ControllerPorts {
 }
 
 /** The cluster id before the hub has given one; nobody outside the cluster ever sees it. */
-export const UNJOINED_CLUSTER_ID = clusterId('local');
+const UNJOINED_CLUSTER_ID = clusterId('local');
 
 const NO_ROUTING = { frontends: [], backends: [] } as const;
 

@@ -7,10 +7,10 @@ import { AutomationView } from './automation-view.js';
 import { RegistrationWatch } from './registration-watch.js';
 
 /** How often the fleet is judged. */
-export const JUDGE_TICK_MS = 1_000;
+const JUDGE_TICK_MS = 1_000;
 
 /** How long a judge may be silent before another may take over. */
-export const JUDGE_LEASE_TTL_MS = 10_000;
+const JUDGE_LEASE_TTL_MS = 10_000;
 
 const LEASE = 'judge';
 const BY = 'judge';

@@ -10,7 +10,7 @@ import type { SpokeSettings } from './spoke-settings.js';
 export const GATEWAY_CLASS = 'cluster-ip';
 
 /** Our namespace: privileged, since the node agents are on the nodes' own network. */
-export const buildNamespace = (): Manifest =>
+const buildNamespace = (): Manifest =>
   manifest(KUBE_KINDS.namespace, { name: SPOKE_NAMESPACE, labels: { ...ownLabels(), 'pod-security.kubernetes.io/enforce': 'privileged' } }, {});
 
 /** The GatewayClass; only for clusters that have the Gateway API. */

@@ -2,7 +2,7 @@ import { FleetError } from '#domain/fleet';
 import type { Fence, Lease, LeaseStore } from '#ports';
 
 /** How long a worker may be silent before another may take its member. */
-export const MEMBER_LEASE_TTL_MS = 60_000;
+const MEMBER_LEASE_TTL_MS = 60_000;
 
 /** The right to write about one member, renewed before each write, so that a worker that slept writes nothing. */
 export class MemberLease {

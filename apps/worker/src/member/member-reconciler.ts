@@ -10,7 +10,7 @@ import { installMember, isInstallDue, probeMember, type Visit } from './visit-me
 import type { WorkerParts } from './worker-parts.js';
 
 /** How soon to look again while something is under way in the member. */
-export const SOON_MS = 2_000;
+const SOON_MS = 2_000;
 
 const NOTHING_TO_DO: KeyOutcome = { nextRunInMs: undefined };
 

@@ -14,7 +14,7 @@ export interface DnsServerLimits extends TcpLimits {
 }
 
 /** Defaults of {@link DnsServerLimits}. */
-export const DNS_SERVER_LIMITS: DnsServerLimits = { connectionsMax: 256, idleMs: 10_000, keptResponsesMax: 20_000 };
+const DNS_SERVER_LIMITS: DnsServerLimits = { connectionsMax: 256, idleMs: 10_000, keptResponsesMax: 20_000 };
 
 /** How to start a server. */
 export interface DnsServerOptions {

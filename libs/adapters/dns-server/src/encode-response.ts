@@ -5,7 +5,7 @@ import type { DnsAnswer, DnsRecord } from '#domain/dns-records';
 import { RCODE, type Query, type Rcode } from './parse-query.js';
 
 /** Largest UDP response: fits IPv6's smallest MTU, so it never travels in fragments (DNS flag day 2020). */
-export const UDP_PAYLOAD_BYTES_MAX = 1_232;
+const UDP_PAYLOAD_BYTES_MAX = 1_232;
 
 const UDP_PAYLOAD_BYTES_PLAIN = 512;
 const TCP_PAYLOAD_BYTES = 65_535;

@@ -1,1 +1,1 @@
-export { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.js';
+export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.js';

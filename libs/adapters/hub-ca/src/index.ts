@@ -1,2 +1,2 @@
-export { certificateFingerprint, createHubAuthority, issueServingCertificate, SERVING_LIFE_MS, type ServingCertificate } from './certificates.js';
+export { certificateFingerprint, issueServingCertificate, SERVING_LIFE_MS } from './certificates.js';
 export { loadHubAuthority } from './load-hub-authority.js';

@@ -1,1 +1,1 @@
-export { HttpHubLink, type HttpHubLinkOptions } from './http-hub-link.js';
+export { HttpHubLink } from './http-hub-link.js';

@@ -1,3 +1,3 @@
-export { HttpKube, type HttpKubeOptions } from './http-kube.adapter.js';
-export { fileToken, fixedToken, inClusterConnection, SERVICE_ACCOUNT_FOLDER, TOKEN_FILE_TTL_MS, type KubeConnection, type KubeCredential, type TokenSource } from './kube-connection.js';
+export { HttpKube } from './http-kube.adapter.js';
+export { fileToken, fixedToken, inClusterConnection, TOKEN_FILE_TTL_MS, type KubeConnection } from './kube-connection.js';
 export { memberKubeConnection } from './member-kube.js';

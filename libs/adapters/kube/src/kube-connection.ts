@@ -47,7 +47,7 @@ export function fileToken(path: string, clock: Clock): TokenSource {
 }
 
 /** Where the kubelet mounts a pod's ServiceAccount. */
-export const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
+const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** The connection of a pod to its own cluster, from the kubelet's service variables and the mounted ServiceAccount. */
 export async function inClusterConnection(options: {

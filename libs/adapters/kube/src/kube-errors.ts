@@ -62,7 +62,7 @@ export interface KubeStatus {
 const MESSAGE_LENGTH_MAX = 600;
 
 /** Reads a `Status` body; anything else becomes its first characters. */
-export function parseStatus(body: string): KubeStatus {
+function parseStatus(body: string): KubeStatus {
   try {
     const value: unknown = JSON.parse(body);
     if (typeof value === 'object' && value !== null) {

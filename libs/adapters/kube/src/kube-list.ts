@@ -5,7 +5,7 @@ import { collectionPath, queryText } from './kube-paths.js';
 import type { KubeTransport } from './kube-transport.js';
 
 /** Objects per page. */
-export const PAGE_LIMIT = 500;
+const PAGE_LIMIT = 500;
 
 /** How often a list starts again when its continue token expires under it. */
 const RESTARTS_MAX = 3;

@@ -11,13 +11,13 @@ import type { KubeConnection } from './kube-connection.js';
 import { networkError, statusError, type RequestName } from './kube-errors.js';
 
 /** Largest answer that is read: a page of 500 objects is far below. */
-export const RESPONSE_BYTES_MAX = 64 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Time that one request may take unless it says otherwise. */
 export const REQUEST_DEADLINE_MS = 30_000;
 
 /** Sockets to one API server; every watch holds one. */
-export const SOCKETS_MAX = 64;
+const SOCKETS_MAX = 64;
 
 /** One HTTP request to an API server. */
 export interface TransportRequest {

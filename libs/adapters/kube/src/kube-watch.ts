@@ -9,10 +9,10 @@ import { collectionPath, queryText } from './kube-paths.js';
 import { REQUEST_DEADLINE_MS, type KubeTransport } from './kube-transport.js';
 
 /** Bounds of the wait between attempts to get a watch back. */
-export const WATCH_BACKOFF = { firstMs: 250, maxMs: 30_000 } as const;
+const WATCH_BACKOFF = { firstMs: 250, maxMs: 30_000 } as const;
 
 /** A stream this silent is taken for dead and resumed: API servers send a bookmark at least every 75 s. */
-export const WATCH_IDLE_MS = 90_000;
+const WATCH_IDLE_MS = 90_000;
 
 /** Largest watch event that is read. */
 const EVENT_CHARS_MAX = 16 * 1024 * 1024;

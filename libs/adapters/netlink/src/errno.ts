@@ -8,7 +8,7 @@ const NAMES = new Map(Object.entries(constants.errno).map(([name, number]) => [n
 export const ERRNO = constants.errno;
 
 /** The name of an errno, such as `ENOENT`. */
-export const errnoName = (errno: number): string => NAMES.get(errno) ?? `errno ${errno}`;
+const errnoName = (errno: number): string => NAMES.get(errno) ?? `errno ${errno}`;
 
 const DENIED: readonly number[] = [ERRNO.EPERM, ERRNO.EACCES];
 const UNSUPPORTED: readonly number[] = [ERRNO.EPROTONOSUPPORT, ERRNO.EAFNOSUPPORT, ERRNO.EOPNOTSUPP];

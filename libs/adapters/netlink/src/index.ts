@@ -1,1 +1,1 @@
-export { NetlinkNft, type NetlinkNftOptions } from './netlink-nft.js';
+export { NetlinkNft } from './netlink-nft.js';

@@ -1,1 +1,1 @@
-export { NftProgram, type NftProgramOptions } from './nft-program.js';
+export { NftProgram } from './nft-program.js';

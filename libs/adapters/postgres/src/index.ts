@@ -1,2 +1,2 @@
 export { migrate } from './migrate.js';
-export { createPostgresStore, type PostgresStoreOptions } from './postgres-fleet-store.js';
+export { createPostgresStore } from './postgres-fleet-store.js';

@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS _prisma_migrations (
 )`;
 
 /** The migrations that came with this program. */
-export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
 
 /**
  * Brings a database to this program's schema, under a lock so that replicas may start together. Returns the names that were

@@ -1,1 +1,1 @@
-export { BullJobQueue, type BullJobQueueOptions, type QueueBackend } from './bull-job-queue.adapter.js';
+export { BullJobQueue, type QueueBackend } from './bull-job-queue.adapter.js';

@@ -30,7 +30,7 @@ export interface XdsServerLimits extends StreamLimits {
 }
 
 /** Defaults of {@link XdsServerLimits}: a response fits gRPC's usual 4 MiB. */
-export const XDS_SERVER_LIMITS: XdsServerLimits = { streamsMax: 5_000, namesMax: 50_000, responseBytesMax: 3 * 1024 * 1024 };
+const XDS_SERVER_LIMITS: XdsServerLimits = { streamsMax: 5_000, namesMax: 50_000, responseBytesMax: 3 * 1024 * 1024 };
 
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
 /** How long peers have to close their connections when the server stops. */

@@ -1,1 +1,1 @@
-export { parseKubeconfig, type ParsedKubeconfig } from './parse-kubeconfig.js';
+export { parseKubeconfig } from './parse-kubeconfig.js';

@@ -6,7 +6,7 @@ import type { DnsRecord, DnsZone, SoaRecord } from './dns-zone.js';
 export const gatewayZone = (clusterDomain: string): string => `gw.${asciiLowerCase(clusterDomain)}`;
 
 /** How long any answer may be kept: addresses move within seconds of a Gateway's deletion. */
-export const TTL_SECONDS = 5;
+const TTL_SECONDS = 5;
 
 /** What a zone is besides its frontends. */
 export interface DnsZoneOptions {

@@ -43,7 +43,7 @@ export function mergeConditions({ present, wanted, owned, nowMs }: ConditionMerg
 }
 
 /** A time as Kubernetes writes it: RFC 3339 in whole seconds. */
-export const kubeTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+const kubeTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
 /** The condition of a type, where there is one. */
 export const findCondition = (conditions: readonly Condition[], type: string): Condition | undefined =>

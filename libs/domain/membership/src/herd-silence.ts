@@ -1,7 +1,7 @@
 import type { Heard, JudgeLimits, JudgeState } from './judge-state.js';
 
 /** The smallest number of members that count as a herd: fewer may well fail on their own. */
-export const HERD_MIN = 3;
+const HERD_MIN = 3;
 
 /** How many members are silent now. */
 export const silentCount = (heard: readonly Heard[], listenedMs: number, limits: JudgeLimits): number => heard.filter((entry) => !wasTalking(entry, listenedMs, limits)).length;

@@ -1,10 +1,10 @@
 export { apiReachableCondition, spokeReportingCondition } from './api-reachable.js';
-export { AUTOMATIC_FREEZE, DEFAULT_JUDGE_LIMITS, judgeMembers, type JudgedMember, type JudgeInput, type JudgeOutcome } from './judge-members.js';
-export type { JudgeLimits, JudgeState } from './judge-state.js';
+export { DEFAULT_JUDGE_LIMITS, judgeMembers, type JudgeOutcome } from './judge-members.js';
+export type { JudgeState } from './judge-state.js';
 export { chosenKubeconfig, KUBECONFIG_LENGTH_MAX, kubeconfigProblems, type KubeconfigOptions } from './kubeconfig.js';
 export { memberConnection, type MemberConnection } from './kubeconfig-connection.js';
 export { isLocalAddress } from './local-address.js';
-export { condition, stampConditions, type MemberCondition, type TimedCondition } from './member-condition.js';
+export { condition, stampConditions, type MemberCondition } from './member-condition.js';
 export { memberNameProblems } from './member-name.js';
-export { nextDelayMs, TRANSIENT_DELAY, USER_DELAY_MS } from './next-delay.js';
-export { blockingConditions, CLOCK_OFFSET_MAX_MS, describeRight, minorVersion, preflightConditions, type KubeProxyMode, type NeededRight, type PreflightFacts } from './preflight.js';
+export { nextDelayMs } from './next-delay.js';
+export { blockingConditions, describeRight, preflightConditions, type KubeProxyMode, type NeededRight, type PreflightFacts } from './preflight.js';

@@ -7,7 +7,7 @@ import type { Heard, JudgeLimits, JudgeState } from './judge-state.js';
 export const DEFAULT_JUDGE_LIMITS: JudgeLimits = { staleAfterMs: 300_000, silentAfterMs: 10_000, freezeWindowMs: 30_000, tickGapMaxMs: 5_000 };
 
 /** How reasons of automatic freezes begin: the judge ends only its own. */
-export const AUTOMATIC_FREEZE = 'automatic:';
+const AUTOMATIC_FREEZE = 'automatic:';
 
 /** A member as the judge sees it. */
 export interface JudgedMember {

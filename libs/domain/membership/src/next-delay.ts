@@ -1,10 +1,10 @@
 import { assertNever, type ErrorKind } from '#domain/fleet';
 
 /** Bounds of the wait after an error that heals by itself. */
-export const TRANSIENT_DELAY = { firstMs: 1_000, maxMs: 60_000 } as const;
+const TRANSIENT_DELAY = { firstMs: 1_000, maxMs: 60_000 } as const;
 
 /** Wait after an error that a person must mend; a change to the member's registration ends it early. */
-export const USER_DELAY_MS = 300_000;
+const USER_DELAY_MS = 300_000;
 
 /**
  * When to try again after an error, for ever: doubling up to a cap for what heals by itself, five minutes for what a person

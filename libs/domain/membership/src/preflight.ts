@@ -28,13 +28,13 @@ export interface PreflightFacts {
 }
 
 /** The oldest Kubernetes minor of major 1 that a spoke runs on: ServiceCIDR and IPAddress are stable from here. */
-export const MINOR_VERSION_MIN = 33;
+const MINOR_VERSION_MIN = 33;
 
 /** A clock further off than this is reported; the spoke protocol itself corrects for any offset. */
-export const CLOCK_OFFSET_MAX_MS = 5_000;
+const CLOCK_OFFSET_MAX_MS = 5_000;
 
 /** Conditions without which nothing is installed, so that nothing is half-written. */
-export const BLOCKING_CONDITIONS: readonly string[] = ['VersionSupported', 'RightsSufficient', 'ServiceCidrPresent'];
+const BLOCKING_CONDITIONS: readonly string[] = ['VersionSupported', 'RightsSufficient', 'ServiceCidrPresent'];
 
 /** What the facts mean: one condition for each, in a fixed order. */
 export function preflightConditions(facts: PreflightFacts): readonly MemberCondition[] {
@@ -53,7 +53,7 @@ export const blockingConditions = (conditions: readonly MemberCondition[]): read
   conditions.filter((entry) => entry.status === 'False' && BLOCKING_CONDITIONS.includes(entry.type));
 
 /** The minor version of a Kubernetes 1.x server, or undefined for any other text. */
-export function minorVersion(version: string): number | undefined {
+function minorVersion(version: string): number | undefined {
   const match = /^v?1\.(\d+)/.exec(version);
   return match === null ? undefined : Number(match[1]);
 }

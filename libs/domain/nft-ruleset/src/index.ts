@@ -1,11 +1,11 @@
 export { buildNftRuleset } from './build-nft-ruleset.js';
 export { diffNftRuleset, type NftOperation } from './diff-nft-ruleset.js';
 export { listedTableProblems } from './listed-table-problems.js';
-export { FRONTENDS_MAP, HAIRPINS_SET, REJECTED_COUNTER, VIPS_SET } from './names.js';
+export { REJECTED_COUNTER } from './names.js';
 export * from './nft-ruleset.js';
 export { renderNftOperations } from './render-nft-operations.js';
-export { renderNftRuleset, renderRule } from './render-nft-ruleset.js';
-export { nftRulesetProblems, shareMapProblems } from './ruleset-problems.js';
+export { renderNftRuleset } from './render-nft-ruleset.js';
+export { nftRulesetProblems } from './ruleset-problems.js';
 export { splitNftOperations } from './split-nft-operations.js';
-export { apportion, SHARE_MODULUS } from './split-units.js';
-export { tracePacket, type TracedPacket, type TraceVerdict } from './trace.js';
+export { SHARE_MODULUS } from './split-units.js';
+export { tracePacket } from './trace.js';

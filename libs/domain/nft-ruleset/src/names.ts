@@ -27,7 +27,7 @@ export const BASE_HOOKS = {
 export type BaseChainName = keyof typeof BASE_HOOKS;
 
 /** Longest readable part of a name; with prefix and digest a name stays far below the kernel's 255 characters. */
-export const READABLE_LENGTH_MAX = 120;
+const READABLE_LENGTH_MAX = 120;
 
 const DIGEST_LENGTH = 12;
 

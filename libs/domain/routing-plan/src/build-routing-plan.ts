@@ -26,7 +26,7 @@ export function buildRoutingPlan(input: RoutingPlanInput): RoutingPlan {
 }
 
 /** The plan's id of what a route target means. */
-export const plannedBackendId = ({ kind, namespace, name, port }: Omit<RouteTarget, 'weight'>): PlannedBackendId =>
+const plannedBackendId = ({ kind, namespace, name, port }: Omit<RouteTarget, 'weight'>): PlannedBackendId =>
   `${kind}:${namespace}/${name}/${port.port}/${port.protocol}` as PlannedBackendId;
 
 function planListener({ name, port, protocol, targets, rejectWeight }: AcceptedListener): FrontendListener {

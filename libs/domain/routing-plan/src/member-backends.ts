@@ -33,7 +33,7 @@ export const memberBackendsDigest = (backends: readonly MemberBackend[]): string
   reportDigest(new Map<BackendName, string>(backends.map((backend) => [backend.name, memberBackendDigest(backend)])));
 
 /** The CompositeBackends of a cluster that have a local part, sorted by name. One that is being deleted offers nothing. */
-export function localComposites(objects: Pick<LocalObjects, 'compositeBackends' | 'endpointSelectors' | 'services'>): readonly LocalComposite[] {
+function localComposites(objects: Pick<LocalObjects, 'compositeBackends' | 'endpointSelectors' | 'services'>): readonly LocalComposite[] {
   const index = {
     selectors: new Map<string, EndpointSelectorObject>(objects.endpointSelectors.map((selector) => [`${selector.meta.namespace}/${selector.meta.name}`, selector])),
     services: new Map<string, ServiceObject>(objects.services.map((service) => [`${service.namespace}/${service.name}`, service])),

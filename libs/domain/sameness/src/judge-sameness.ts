@@ -1,14 +1,14 @@
 import { byKey, type ClusterSelector, type MemberCluster, type SamenessPolicy } from '#domain/fleet';
 
 /** Whether a selector selects a cluster: by name, by all of its labels, or because it selects every cluster. */
-export function isSelected(selector: ClusterSelector, cluster: MemberCluster): boolean {
+function isSelected(selector: ClusterSelector, cluster: MemberCluster): boolean {
   if (selector.all || selector.names.includes(cluster.id)) return true;
   const labels = Object.entries(selector.matchLabels);
   return labels.length > 0 && labels.every(([key, value]) => cluster.labels[key] === value);
 }
 
 /** Whether one of a policy's names or `prefix*` patterns covers a namespace. */
-export function isCovered(policy: SamenessPolicy, namespace: string): boolean {
+function isCovered(policy: SamenessPolicy, namespace: string): boolean {
   return policy.namespaces.some((pattern) => (pattern.endsWith('*') ? namespace.startsWith(pattern.slice(0, -1)) : namespace === pattern));
 }
 

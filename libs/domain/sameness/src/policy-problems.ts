@@ -4,7 +4,7 @@ import { isRfc1123Label, type ClusterSelector, type Problem, type SamenessPolicy
 export const POLICY_LIST_MAX = 1_000;
 
 /** The longest owner text. */
-export const POLICY_OWNER_LENGTH_MAX = 253;
+const POLICY_OWNER_LENGTH_MAX = 253;
 
 /** Everything wrong with a policy, in the order of its fields; empty where it may be stored. */
 export function policyProblems(policy: SamenessPolicy): readonly Problem[] {

@@ -99,4 +99,4 @@ export class FakeEnrolmentStore extends EnrolmentStore {
 }
 
 /** base64url SHA-256 of the raw public key. */
-export const keyIdOf = (publicKey: string): string => createHash('sha256').update(Buffer.from(publicKey, 'base64url')).digest('base64url');
+const keyIdOf = (publicKey: string): string => createHash('sha256').update(Buffer.from(publicKey, 'base64url')).digest('base64url');

@@ -526,4 +526,4 @@ function leaseRules(context: Context, harness: FleetStoreHarness): void {
 }
 
 /** A view as plain arrays, for comparison. */
-export const plainView = (view: FleetView): unknown => ({ members: [...view.members], parts: [...view.parts].sort(([a], [b]) => (a < b ? -1 : 1)), policies: view.policies, freeze: view.freeze });
+const plainView = (view: FleetView): unknown => ({ members: [...view.members], parts: [...view.parts].sort(([a], [b]) => (a < b ? -1 : 1)), policies: view.policies, freeze: view.freeze });

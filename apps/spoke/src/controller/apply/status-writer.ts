@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<StatusKind, KubeKind>> = {
 };
 
 /** Writes that are under way at once. */
-export const STATUS_WRITES_PARALLEL = 4;
+const STATUS_WRITES_PARALLEL = 4;
 
 /** How a round of writes went. */
 export interface StatusRound {

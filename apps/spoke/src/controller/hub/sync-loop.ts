@@ -22,7 +22,7 @@ export interface SyncLoopParts {
 }
 
 /** The longest time between two full states that are asked for: a member that never joins must not cost the hub more. */
-export const FULL_RETRY_MS_MAX = 60_000;
+const FULL_RETRY_MS_MAX = 60_000;
 
 /** Follows the hub by long poll until `signal` aborts. */
 export async function runSyncLoop(parts: SyncLoopParts, signal: AbortSignal): Promise<void> {

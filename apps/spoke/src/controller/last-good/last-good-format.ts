@@ -8,9 +8,9 @@ import { z } from 'zod';
 import type { ImportState, ToldResource } from '../hub/import-state.js';
 
 /** The largest chunk of a saved state: a ConfigMap holds at most 1 MiB. */
-export const CHUNK_BYTES_MAX = 800 * 1024;
+const CHUNK_BYTES_MAX = 800 * 1024;
 /** The largest saved state, unpacked. */
-export const STATE_BYTES_MAX = 256 * 1024 * 1024;
+const STATE_BYTES_MAX = 256 * 1024 * 1024;
 
 const FORMAT = 1;
 

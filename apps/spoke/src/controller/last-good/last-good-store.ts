@@ -11,7 +11,7 @@ const CHUNK_KEY = 'state.gz';
 /** Chunks go to one of two ranges of names in turn, so that an index never names a chunk that is half-way to another state. */
 const RANGES = [1, 101] as const;
 /** The most chunks that one state may have. */
-export const CHUNKS_MAX = 99;
+const CHUNKS_MAX = 99;
 
 /** Keeps the last full state of the hub in ConfigMaps `spillway-last-good-N` of our own cluster, not on a pod's disk. */
 export class LastGoodStore {

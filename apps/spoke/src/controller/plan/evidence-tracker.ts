@@ -7,7 +7,7 @@ import type { Clock } from '#ports';
 import type { PlanAcknowledgements } from '../xds/plan-server.js';
 
 /** How long a node that does not acknowledge the removal of an address may hold it back. */
-export const RELEASE_WAIT_MAX_MS = 60_000;
+const RELEASE_WAIT_MAX_MS = 60_000;
 
 /** What nodes say of every Gateway and CompositeBackend. */
 export interface Evidence {
