@@ -85,6 +85,22 @@ describe('the spillway command', () => {
     expect(found.out).toMatch(/✔ hub: answers at/);
   });
 
+  it('freeze and resume work the brake, and diagnose says how to let it go', () => {
+    expect(cli('freeze', '--reason', 'network work').err).toMatch(/automation is frozen since \S+: network work/);
+    expect(cli('freeze', '--reason', 'another').err).toMatch(/frozen since \S+: network work/);
+    expect(cli('diagnose').out).toMatch(/✖ automation: frozen since \S+: network work; `spillway resume` ends it/);
+    expect(cli('resume')).toMatchObject({ code: 0, err: '✔ shares follow capacity again\n' });
+    expect(cli('diagnose').out).toMatch(/✔ automation: shares follow capacity/);
+  });
+
+  it('declare-restore does nothing without --yes, and with it begins a new epoch', () => {
+    const refused = cli('declare-restore');
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toMatch(/put back from a backup[\s\S]*run it again with --yes/);
+    const epochs = [1, 2].map(() => /epoch (\S+) begins; 1 members are asked/.exec(cli('declare-restore', '--yes').err)?.[1]);
+    expect(epochs.map((epoch) => epoch?.split('.')[0])).toEqual(['1', '2']);
+  });
+
   const kubeconfig = (user: string): string => {
     const file = join(home, `kubeconfig-${user.replace(/\W+/g, '-')}`);
     writeFileSync(file, `apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\nclusters: [{name: a, cluster: {server: "https://203.0.113.10:6443"}}]\nusers: [{name: a, user: ${user}}]\n`);
@@ -97,6 +113,7 @@ describe('the spillway command', () => {
     { name: 'a file that is not there', args: () => ['join', 'x', '--kubeconfig', join(home, 'nothing')], code: 2, err: /cannot read/ },
     { name: 'neither way into the cluster', args: () => ['join', 'x'], code: 2, err: /pass --kubeconfig FILE, or --print/ },
     { name: 'an unknown output format', args: () => ['clusters', '-o', 'xml'], code: 2, err: /use one of table, json, yaml/ },
+    { name: 'a freeze without a reason', args: () => ['freeze'], code: 2, err: /--reason/ },
     { name: 'an unknown command', args: () => ['joyn'], code: 2, err: /unknown command/ },
     { name: 'a cluster that is not there', args: () => ['clusters', 'nobody'], code: 1, err: /no cluster nobody/ },
     { name: 'a backend that nobody defines', args: () => ['backends', 'ai/none'], code: 1, err: /no cluster defines the backend ai\/none/ },

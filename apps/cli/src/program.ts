@@ -3,7 +3,9 @@ import { Command, CommanderError } from 'commander';
 import { addBackendsCommand } from './commands/list-backends.js';
 import { addClustersCommand } from './commands/list-clusters.js';
 import type { CommandContext } from './commands/command-context.js';
+import { addDeclareRestoreCommand } from './commands/declare-restore.js';
 import { addDiagnoseCommand } from './commands/diagnose-fleet.js';
+import { addFreezeCommands } from './commands/freeze-automation.js';
 import { addJoinCommand } from './commands/join-cluster.js';
 import { addPolicyCommand } from './commands/set-policy.js';
 import { addUnjoinCommand } from './commands/unjoin-cluster.js';
@@ -35,6 +37,8 @@ function buildProgram(context: CommandContext): Command {
   addBackendsCommand(program, context);
   addPolicyCommand(program, context);
   addDiagnoseCommand(program, context);
+  addFreezeCommands(program, context);
+  addDeclareRestoreCommand(program, context);
   inheritSettings(program);
   return program;
 }

@@ -477,6 +477,32 @@ describe('automation', () => {
   });
 });
 
+describe('declareRestore', () => {
+  const declare = (token = adminToken) => ask(`mutation { declareRestore { fleet { position { epoch } joiningCount freshCount backendCount policyCount } ${ERRORS} } }`, { token });
+
+  it('begins a new epoch in which nothing of the backup counts before its member told it anew, and what people set stays', async () => {
+    await member('a', [model(1)]);
+    await member('b', [model(2)]);
+    await setPolicy();
+    await views.catchUp();
+    const before = views.current().epoch;
+    const { fleet, userErrors } = (await declare()).data['declareRestore'];
+    expect(userErrors).toEqual([]);
+    expect(fleet).toMatchObject({ joiningCount: 2, freshCount: 0, backendCount: 0, policyCount: 1 });
+    expect(fleet.position.epoch).not.toBe(before);
+    expect((await store.audit.list({ limit: 1 }))[0]).toMatchObject({ by: 'admin', action: 'declareRestore', target: 'fleet', before: { epoch: before }, after: { epoch: fleet.position.epoch } });
+    await store.reports.accept({ clusterId: clusterId('a'), full: true, changed: [model(1)], removed: [], digest: reportDigest(new Map([[model(1).name, memberBackendDigest(model(1))]])), applied: undefined, spokeVersion: '', clockSkewMs: 0 });
+    await views.catchUp();
+    expect((await ask('{ fleet { freshCount joiningCount } backend(namespace: "ai", name: "model") { members { nodes { cluster } } } }')).data).toMatchObject({ fleet: { freshCount: 1, joiningCount: 1 }, backend: { members: { nodes: [{ cluster: 'a' }] } } });
+  });
+
+  it('is refused to a viewer, and the epoch stays', async () => {
+    const before = (await store.hubState.identity()).epoch;
+    expect((await declare(VIEWER)).codes).toEqual(['AUTH_FORBIDDEN']);
+    expect((await store.hubState.identity()).epoch).toBe(before);
+  });
+});
+
 describe('auditLog', () => {
   it('tells who changed what, newest first, page by page', async () => {
     await register({ name: 'east-1' });

@@ -36,7 +36,7 @@ export function addDiagnoseCommand(program: Command, context: CommandContext): v
 function fleetChecks(url: string, fleet: FleetSummary): readonly Check[] {
   return [
     { subject: 'hub', ok: true, finding: `answers at ${url}; spokes reach it at ${fleet.publicUrl}` },
-    { subject: 'automation', ok: fleet.freeze === null, finding: fleet.freeze === null ? 'shares follow capacity' : `frozen since ${fleet.freeze.since}: ${fleet.freeze.reason}; resumeAutomation ends it` },
+    { subject: 'automation', ok: fleet.freeze === null, finding: fleet.freeze === null ? 'shares follow capacity' : `frozen since ${fleet.freeze.since}: ${fleet.freeze.reason}; \`spillway resume\` ends it` },
     { subject: 'members', ok: fleet.staleCount === 0, finding: `${fleet.freshCount} of ${fleet.clusterCount} report; ${fleet.joiningCount} joining, ${fleet.staleCount} silent` },
     { subject: 'sameness', ok: fleet.policyCount > 0 || fleet.backendCount === 0, finding: fleet.policyCount > 0 ? `${fleet.policyCount} policies` : 'no policy: nothing is the same anywhere; see `spillway policy sameness set --help`' },
   ];

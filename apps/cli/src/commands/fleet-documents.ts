@@ -41,10 +41,11 @@ export const CLUSTERS_QUERY = `query Clusters($after: String) {
 /** One cluster by name. */
 export const CLUSTER_QUERY = `query Cluster($name: String!) { cluster(name: $name) { ${CLUSTER_FIELDS} } }`;
 
+/** Fields of a {@link FleetSummary}. */
+export const FLEET_FIELDS = 'position { epoch sequence } clusterCount freshCount staleCount joiningCount backendCount policyCount freeze { reason since } publicUrl';
+
 /** The whole fleet in numbers. */
-export const FLEET_QUERY = `query Fleet {
-  fleet { position { epoch sequence } clusterCount freshCount staleCount joiningCount backendCount policyCount freeze { reason since } publicUrl }
-}`;
+export const FLEET_QUERY = `query Fleet { fleet { ${FLEET_FIELDS} } }`;
 
 /** The fleet in numbers, as the hub shows it. */
 export interface FleetSummary {

@@ -12,7 +12,7 @@ import { answerMutation, type MutationAnswer } from '../graphql/user-error.model
 /** The longest reason of a freeze. */
 const FREEZE_REASON_LENGTH_MAX = 500;
 
-/** The operator's brake: stops share moves and lets them go on. */
+/** What an operator says of the whole fleet: share moves stop, or go on; the database was put back from a backup. */
 @Injectable()
 export class AutomationService {
   constructor(
@@ -34,6 +34,14 @@ export class AutomationService {
   async resume(by: string): Promise<MutationAnswer<Fleet>> {
     return answerMutation([], async () => {
       await this.store.policies.resume(by);
+      await this.views.catchUp();
+      return this.fleet.show();
+    });
+  }
+
+  async declareRestore(by: string): Promise<MutationAnswer<Fleet>> {
+    return answerMutation([], async () => {
+      await this.store.hubState.declareRestore(by);
       await this.views.catchUp();
       return this.fleet.show();
     });
