@@ -8,7 +8,8 @@ import { attributesOf, familyOf, nftType, textOf, type Message } from './parse-m
 
 const POLLIN = 1;
 const POLL_ENTRY_LENGTH = 8;
-const WAIT_FOR_EVER = -1;
+// A net under the wake-up: nothing is done when it passes, a thread just looks whether it is still wanted.
+const WAIT_MAX_MS = 30_000;
 const EVENTFD_CLOEXEC = 0o2_000_000;
 const ONE = Buffer.from(new BigUint64Array([1n]).buffer);
 
@@ -22,6 +23,10 @@ export class ChangeMonitor {
   readonly #ownPort: number;
   readonly #onForeignChange: () => void;
   readonly #wakeFd: number;
+  // A process that exits waits for its threads, so the waiting one must be woken then too.
+  readonly #wake = (): void => {
+    this.#libc.write(this.#wakeFd, ONE, ONE.length);
+  };
   #isClosed = false;
   #ended: Promise<void> = Promise.resolve();
 
@@ -37,6 +42,7 @@ export class ChangeMonitor {
 
   /** Begins to wait for notifications. */
   start(): void {
+    process.once('exit', this.#wake);
     this.#ended = this.#watch();
   }
 
@@ -54,7 +60,8 @@ export class ChangeMonitor {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#libc.write(this.#wakeFd, ONE, ONE.length);
+    process.off('exit', this.#wake);
+    this.#wake();
     await this.#ended;
     this.#socket.close();
     this.#libc.close(this.#wakeFd);
@@ -74,7 +81,7 @@ export class ChangeMonitor {
       entries.writeInt16LE(POLLIN, index * POLL_ENTRY_LENGTH + 4);
     });
     await new Promise<void>((resolve) => {
-      this.#libc.poll.async(entries, 2, WAIT_FOR_EVER, () => resolve());
+      this.#libc.poll.async(entries, 2, WAIT_MAX_MS, () => resolve());
     });
   }
 

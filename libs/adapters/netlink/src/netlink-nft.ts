@@ -52,11 +52,16 @@ export class NetlinkNft extends Nft {
     super();
     this.#socket = new NetlinkSocket(libc, options.networkNamespace);
     this.#session = new KernelSession(this.#socket);
-    this.#monitor = new ChangeMonitor(libc, {
-      networkNamespace: options.networkNamespace,
-      ownPort: this.#socket.port,
-      onForeignChange: () => this.#noteForeignChange(),
-    });
+    try {
+      this.#monitor = new ChangeMonitor(libc, {
+        networkNamespace: options.networkNamespace,
+        ownPort: this.#socket.port,
+        onForeignChange: () => this.#noteForeignChange(),
+      });
+    } catch (error) {
+      this.#socket.close();
+      throw error;
+    }
     this.#monitor.start();
   }
 

@@ -10,6 +10,7 @@ const SOCK_CLOEXEC = 0o2_000_000;
 const NETLINK_NETFILTER = 12;
 const MSG_DONTWAIT = 0x40;
 const SOL_SOCKET = 1;
+const SO_SNDBUF = 7;
 const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;
 const SO_ATTACH_FILTER = 26;
@@ -61,11 +62,15 @@ export class NetlinkSocket {
 
   /**
    * Sends one buffer as a whole: a batch is one message to the kernel, so the socket's send limit is raised to it first
-   * (a limit that only the machine's own administrator may raise; the answer is EMSGSIZE elsewhere). Gives the errno, 0 for
+   * (above net.core.wmem_max only the machine's own administrator may; elsewhere the answer is EMSGSIZE). Gives the errno, 0 for
    * none; then the kernel has worked through it, and its answers wait to be received.
    */
   async send(bytes: Buffer): Promise<number> {
-    if (bytes.length > this.#sendLimit && this.#setOption(SOL_SOCKET, SO_SNDBUFFORCE, bytes.length) === 0) this.#sendLimit = bytes.length;
+    if (bytes.length > this.#sendLimit) {
+      const isRaised = this.#setOption(SOL_SOCKET, SO_SNDBUFFORCE, bytes.length) === 0;
+      if (isRaised) this.#sendLimit = bytes.length;
+      else this.#setOption(SOL_SOCKET, SO_SNDBUF, bytes.length);
+    }
     return new Promise<number>((resolve, reject) => {
       this.#libc.send.async(this.fd, bytes, bytes.length, 0, (error, result) => {
         if (error instanceof Error) reject(error);
