@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 
 import { ADDRESS_FINALIZER, ADDRESS_MANAGER, type AddressPlan, type IpAddress } from '#domain/addresses';
-import { clusterId } from '#domain/fleet';
+import { clusterId, type MemberBackend } from '#domain/fleet';
 import { planStatuses } from '#domain/gateway-api';
 import type { RoutingPlan } from '#domain/routing-plan';
 import { renderXdsSnapshot, type RenderedPlan } from '#domain/xds-snapshot';
@@ -17,6 +17,7 @@ import { HubSession } from './hub/hub-session.js';
 import type { HubStatus } from './hub/hub-status.js';
 import { ImportKeeper } from './hub/import-keeper.js';
 import type { Reportable } from './hub/report-loop.js';
+import { PartsFitter, type ReportableParts } from './hub/reportable-parts.js';
 import { LastGoodStore } from './last-good/last-good-store.js';
 import { LeaderLease, type Leadership } from './leader-lease.js';
 import { createControllerMetrics, type ControllerMetrics } from './metrics.js';
@@ -61,6 +62,9 @@ export class Controller {
   readonly #metrics: ControllerMetrics;
   readonly #loops: { readonly plan: CoalescingLoop; readonly status: CoalescingLoop; readonly address: CoalescingLoop };
   readonly #agentNodes = memoLast(agentNodes);
+  readonly #fitter = new PartsFitter();
+  readonly #offered = memoLast((parts: readonly MemberBackend[]) => this.#fitParts(parts));
+  #firstUnfit: string | undefined;
   #importsLoaded = false;
   #latest: ControllerPlan | undefined;
   #served: RenderedPlan | undefined;
@@ -207,7 +211,16 @@ export class Controller {
 
   #reportable(): Reportable | undefined {
     if (this.#latest === undefined) return undefined;
-    return { backends: this.#leave.isAsked ? [] : this.#latest.localParts, applied: this.#applied };
+    return { backends: this.#leave.isAsked ? [] : this.#offered(this.#latest.localParts).backends, applied: this.#applied };
+  }
+
+  #fitParts(parts: readonly MemberBackend[]): ReportableParts {
+    const fitted = this.#fitter.fit(parts);
+    const [first] = fitted.problems;
+    if (first !== undefined && first.path !== this.#firstUnfit) this.ports.logger.warn({ problems: fitted.problems.slice(0, 5), count: fitted.problems.length }, 'not everything can be offered to other clusters');
+    this.#firstUnfit = first?.path;
+    this.#metrics.unfitParts.set(fitted.problems.length);
+    return fitted;
   }
 
   #ipAddresses(): readonly IpAddress[] {

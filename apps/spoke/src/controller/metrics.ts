@@ -12,6 +12,7 @@ export interface ControllerMetrics {
   readonly statusConflicts: Counter;
   readonly addressRaces: Counter;
   readonly unreadableObjects: Counter<'kind'>;
+  readonly unfitParts: Gauge;
   readonly watchFailures: Counter<'kind'>;
 }
 
@@ -40,6 +41,7 @@ export function createControllerMetrics(registry: Registry, gauges: ControllerGa
     statusConflicts: counter('spillway_status_conflicts_total', 'Status writes that met a newer version, and were planned anew.'),
     addressRaces: counter('spillway_address_races_total', 'Addresses that another had claimed a moment before.'),
     unreadableObjects: new Counter({ name: 'spillway_unreadable_objects_total', help: 'Objects that were left out since they do not read.', labelNames: ['kind'], registers }),
+    unfitParts: new Gauge({ name: 'spillway_unfit_parts', help: 'Things of this cluster that cannot be offered to others, since they are over a limit of the hub; the log names them.', registers }),
     watchFailures: new Counter({ name: 'spillway_watch_failures_total', help: 'Failures of watches; each is tried again.', labelNames: ['kind'], registers }),
   };
 }

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 
+import { endpointAddressFault } from '#domain/addresses';
 import { type BackendConflict, type BackendName, clusterId, digest, FleetError, type ImportedBackend, type ImportedPort, type ImportedProvider } from '#domain/fleet';
 
 import { pathNames, protocolNames, sessionAffinityNames, trafficClassNames } from './enum-names.js';
@@ -79,7 +80,8 @@ function readProvider(wire: WireImportedProvider, name: string): ImportedProvide
     clusterId: clusterId(wire.clusterId),
     locality: { region: wire.region, zone: wire.zone },
     path: known(pathNames.fromWire.get(wire.path), `${name}: path ${wire.path}`),
-    endpoints: wire.endpoints.map(readEndpoint),
+    // The hub refuses these; a spoke does not depend on it.
+    endpoints: wire.endpoints.filter(({ address }) => endpointAddressFault(address) === undefined).map(readEndpoint),
     ports: wire.ports.map((port) => readBackendPort(port, name)),
     readyAssumed: wire.readyAssumed,
   };

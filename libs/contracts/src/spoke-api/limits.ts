@@ -7,6 +7,8 @@ export const SPOKE_API_LIMITS = {
   backendsMax: 2_000,
   endpointsPerBackendMax: 5_000,
   portsPerBackendMax: 64,
+  /** Largest declared capacity of one endpoint, as the CRD has it. */
+  capacityPerEndpointMax: 1_000_000_000,
   /** Longest that a Sync may wait. */
   syncWaitMsMax: 60_000,
   /** Longest life of a call's token. */

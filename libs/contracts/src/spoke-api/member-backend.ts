@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
-
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 
+import { endpointAddressFault } from '#domain/addresses';
 import { type BackendName, byKey, type MemberBackend, type Problem } from '#domain/fleet';
 
 import { protocolNames, sessionAffinityNames, trafficClassNames, workUnitNames } from './enum-names.js';
@@ -74,8 +73,9 @@ function headProblems(wire: WireMemberBackend, path: string): Problem[] {
     ...enumProblems(`${path}.sessionAffinity`, wire.sessionAffinity, sessionAffinityNames.fromWire),
     ...enumProblems(`${path}.workUnit`, wire.workUnit, workUnitNames.fromWire),
   );
-  if (!(wire.capacityPerEndpoint > 0) || !Number.isFinite(wire.capacityPerEndpoint)) {
-    problems.push(problem(`${path}.capacityPerEndpoint`, 'CAPACITY_INVALID', 'capacity per endpoint must be a number above 0'));
+  const { capacityPerEndpointMax } = SPOKE_API_LIMITS;
+  if (!(wire.capacityPerEndpoint > 0) || wire.capacityPerEndpoint > capacityPerEndpointMax) {
+    problems.push(problem(`${path}.capacityPerEndpoint`, 'CAPACITY_INVALID', `capacity per endpoint must be a number above 0 and at most ${capacityPerEndpointMax}`));
   }
   return problems;
 }
@@ -113,7 +113,8 @@ function endpointsProblems(wire: WireMemberBackend, path: string): Problem[] {
 
 function endpointProblems(endpoint: WireEndpoint, portCount: number, at: string): Problem[] {
   const problems: Problem[] = [];
-  if (isIP(endpoint.address) === 0) problems.push(problem(`${at}.address`, 'ADDRESS_INVALID', `"${endpoint.address.slice(0, 80)}" is no IP address`));
+  const fault = endpointAddressFault(endpoint.address);
+  if (fault !== undefined) problems.push(problem(`${at}.address`, 'ADDRESS_INVALID', `"${endpoint.address.slice(0, 80)}" ${fault}`));
   if (endpoint.targetPorts.length !== portCount) {
     problems.push(problem(`${at}.targetPorts`, 'TARGET_PORTS_MISMATCH', `give one target port for each of the ${portCount} ports, 0 where the endpoint lacks it`));
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { endpointAddressFault } from '#domain/addresses';
 import { backendName, clusterId, type ImportedBackend, type MemberBackend, memberBackendDigest } from '#domain/fleet';
 
 import { decodeMemberBackend, encodeJoinToken, encodeMemberBackend, importedBackendVersion, isBackendName, type Path, parseImportedBackend, parseJoinToken, parseMemberBackend, toWireImportedBackend, toWireMemberBackend, type WorkUnit } from './index.js';
@@ -14,7 +15,7 @@ const backendArbitrary: fc.Arbitrary<MemberBackend> = fc.uniqueArray(portArbitra
     sessionAffinity: fc.constantFrom('None' as const, 'ClientIP' as const, 'Cluster' as const),
     ports: fc.constant(ports),
     endpoints: fc
-      .uniqueArray(fc.record({ address: fc.ipV4(), targetPorts: fc.tuple(...ports.map(() => fc.integer({ min: 0, max: 65_535 }))), ready: fc.boolean(), serving: fc.boolean(), terminating: fc.boolean(), zone: fc.string(), node: fc.string() }), { maxLength: 5, selector: (endpoint) => endpoint.address })
+      .uniqueArray(fc.record({ address: fc.ipV4().filter((address) => endpointAddressFault(address) === undefined), targetPorts: fc.tuple(...ports.map(() => fc.integer({ min: 0, max: 65_535 }))), ready: fc.boolean(), serving: fc.boolean(), terminating: fc.boolean(), zone: fc.string(), node: fc.string() }), { maxLength: 5, selector: (endpoint) => endpoint.address })
       .map((endpoints) => endpoints.sort((a, b) => (a.address < b.address ? -1 : 1))),
     capacity: fc.record({ unit: fc.constantFrom('Requests' as const, 'Concurrent' as const, 'Tokens' as const), perEndpoint: fc.double({ min: 0.001, max: 1e9, noNaN: true }) }),
   }),
@@ -73,6 +74,23 @@ describe('member backend', () => {
     const parsed = parseMemberBackend({ ...wire, workUnit: 9 as WorkUnit }, 'b');
     expect('problems' in parsed && parsed.problems.map(({ path, code }) => `${path} ${code}`)).toEqual(['b.workUnit ENUM_UNKNOWN', 'b.capacityPerEndpoint CAPACITY_INVALID', 'b.ports[1] PORT_REPEATED']);
   });
+
+  it.each([
+    { says: 'loopback', address: '127.0.0.1' },
+    { says: 'the metadata service of a cloud', address: '169.254.169.254' },
+    { says: 'loopback in the spelling of IPv6', address: '::ffff:127.0.0.1' },
+    { says: 'multicast', address: '224.0.0.1' },
+    { says: 'a link', address: 'fe80::1%eth0' },
+  ])('a member cannot lead the traffic of others to $says', ({ address }) => {
+    const endpoint = { address, targetPorts: [80], ready: true, serving: true, terminating: false, zone: '', node: '' };
+    const parsed = parseMemberBackend(toWireMemberBackend({ name: backendName('ai', 'model'), trafficClass: 'endpoints', sessionAffinity: 'None', ports: [{ port: 80, protocol: 'TCP' }], endpoints: [endpoint], capacity: { unit: 'Requests', perEndpoint: 1 } }), 'b');
+    expect('problems' in parsed && parsed.problems.map(({ path, code }) => `${path} ${code}`)).toEqual(['b.endpoints[0].address ADDRESS_INVALID']);
+  });
+
+  it.each([NaN, Infinity, -1, 0, 1.1e9])('a capacity of %d per endpoint is refused', (perEndpoint) => {
+    const parsed = parseMemberBackend(toWireMemberBackend({ name: backendName('ai', 'model'), trafficClass: 'endpoints', sessionAffinity: 'None', ports: [], endpoints: [], capacity: { unit: 'Requests', perEndpoint } }), 'b');
+    expect('problems' in parsed && parsed.problems.map(({ code }) => code)).toEqual(['CAPACITY_INVALID']);
+  });
 });
 
 describe('imported backend', () => {
@@ -101,6 +119,12 @@ describe('imported backend', () => {
     { name: 'a count', over: { servingCount: 0 } },
   ])('a change of $name is another version', ({ over }) => {
     expect(importedBackendVersion({ ...imported, ...over })).not.toBe(importedBackendVersion(imported));
+  });
+
+  it('an endpoint that no member may name is left out, whoever says it', () => {
+    const wire = toWireImportedBackend(imported);
+    wire.providers[0]!.endpoints[0]!.address = '127.0.0.1';
+    expect(parseImportedBackend(wire).providers[0]!.endpoints).toEqual([]);
   });
 
   it('a value that this version does not know is refused as a bug, not guessed', () => {

@@ -17,6 +17,8 @@ describe('splitShares', () => {
     { says: 'the odd ten-thousandth goes to the largest remainder', capacities: { a: 2, b: 4 }, want: { a: 3_333, b: 6_667 } },
     { says: 'a share that rounds to nothing is left out', capacities: { a: 1, b: 1e9 }, want: { b: 10_000 } },
     { says: 'capacities near the end of the number range do not overflow', capacities: { a: 1.7e308, b: 1.7e308 }, want: { a: 5_000, b: 5_000 } },
+    { says: 'a capacity beyond the number range is the largest there is', capacities: { a: Infinity, b: Infinity, c: 1 }, want: { a: 5_000, b: 5_000 } },
+    { says: 'a capacity that is no number is none', capacities: { a: NaN, b: 1 }, want: { b: 10_000 } },
     { says: 'capacities below one count as well', capacities: { a: 1e-300, b: 3e-300 }, want: { a: 2_500, b: 7_500 } },
   ])('$says', ({ capacities, want }) => {
     expect(split(capacities)).toEqual(want);

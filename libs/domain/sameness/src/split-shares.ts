@@ -12,7 +12,10 @@ export interface Weighed {
  */
 export function splitShares(providers: readonly Weighed[]): readonly ProviderShare[] {
   // Sorted first: a floating point sum depends on its order, and the input's order must not matter.
-  const weighed = providers.filter(({ capacity }) => capacity > 0).sort(byKey(({ clusterId }) => clusterId));
+  const weighed = providers
+    .filter(({ capacity }) => capacity > 0)
+    .map(({ clusterId, capacity }) => ({ clusterId, capacity: Math.min(capacity, Number.MAX_VALUE) }))
+    .sort(byKey(({ clusterId }) => clusterId));
   // Scaled by the largest, so that huge capacities cannot overflow the sum.
   const largest = weighed.reduce((max, { capacity }) => Math.max(max, capacity), 0);
   const total = weighed.reduce((sum, { capacity }) => sum + capacity / largest, 0);
