@@ -203,6 +203,19 @@ describe('who may call', () => {
     expect((await ask('{ fleet { clusterCount } }')).status).toBe(200);
   });
 
+  it('wrong tokens behind a shared address do not keep out those who came with the right one before', async () => {
+    expect((await ask('{ fleet { clusterCount } }')).status).toBe(200);
+    for (let attempt = 0; attempt < AUTH_FAILURES_MAX; attempt += 1) expect((await ask('{ fleet { clusterCount } }', { token: 'wrong' })).status).toBe(401);
+    expect((await ask('{ fleet { clusterCount } }')).status).toBe(200);
+    expect(await ask('{ fleet { clusterCount } }', { token: 'wrong' })).toMatchObject({ status: 429, codes: ['AUTH_TOO_MANY_FAILURES'] });
+  });
+
+  it('an address that a caller claims in a header counts for nothing', async () => {
+    const call = async (n: number) => app.inject({ method: 'POST', url: '/graphql', headers: { authorization: 'Bearer wrong', 'x-forwarded-for': `10.0.0.${n}` }, payload: { query: '{ fleet { clusterCount } }' } });
+    for (let attempt = 0; attempt < AUTH_FAILURES_MAX; attempt += 1) await call(attempt);
+    expect((await call(99)).statusCode).toBe(429);
+  });
+
   it('health, readiness and metrics need no token, and readiness names every reason', async () => {
     const get = async (url: string) => app.inject({ method: 'GET', url });
     expect((await get('/healthz')).body).toBe('ok\n');

@@ -26,20 +26,25 @@ export function guardRoutes(app: FastifyInstance, { tokens, failures }: { readon
     const route = request.routeOptions.url;
     if (route === undefined || PUBLIC_ROUTES.has(route)) return;
     const waitMs = failures.waitMs(request.ip);
-    if (waitMs > 0) {
-      reply.header('retry-after', Math.ceil(waitMs / 1_000));
-      return refuse(reply, 429, 'AUTH_TOO_MANY_FAILURES', 'Too many calls with a wrong token came from this address; wait, then send the right one.');
-    }
+    if (waitMs > 0 && !failures.isTrusted(request.ip)) return refuseForNow(reply, waitMs);
     return authenticate(request, reply, { tokens, failures });
   });
+}
+
+async function refuseForNow(reply: FastifyReply, waitMs: number): Promise<FastifyReply> {
+  reply.header('retry-after', Math.ceil(waitMs / 1_000));
+  return refuse(reply, 429, 'AUTH_TOO_MANY_FAILURES', 'Too many calls with a wrong token came from this address; wait, then send the right one.');
 }
 
 async function authenticate(request: FastifyRequest, reply: FastifyReply, { tokens, failures }: { readonly tokens: AccessTokens; readonly failures: FailureLimit }): Promise<FastifyReply | undefined> {
   try {
     request.principal = tokens.authenticate(request.headers.authorization);
+    failures.trust(request.ip);
     return undefined;
   } catch (error) {
     if (!isFleetError(error)) throw error;
+    const waitMs = failures.waitMs(request.ip);
+    if (waitMs > 0) return refuseForNow(reply, waitMs);
     // A call without any token is a mistake and no attempt.
     if (error.code === 'AUTH_INVALID') failures.record(request.ip);
     return refuse(reply, 401, error.code, error.message);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { FakeClock } from '#testing';
 
-import { AUTH_FAILURES_MAX, AUTH_FAILURE_WINDOW_MS, FailureLimit } from './failure-limit.js';
+import { AUTH_FAILURES_MAX, AUTH_FAILURE_WINDOW_MS, AUTH_TRUST_MS, FailureLimit } from './failure-limit.js';
 
 describe('FailureLimit', () => {
   it('lets an address try until it has failed too often, and again after the window', async () => {
@@ -25,5 +25,17 @@ describe('FailureLimit', () => {
     expect(limit.waitMs('first')).toBeGreaterThan(0);
     limit.record('one more');
     expect(limit.waitMs('first')).toBe(0);
+  });
+
+  it('trusts an address for a day after a right token came from it', async () => {
+    const clock = new FakeClock();
+    const limit = new FailureLimit(clock);
+    expect(limit.isTrusted('10.0.0.1')).toBe(false);
+    limit.trust('10.0.0.1');
+    await clock.advance(AUTH_TRUST_MS - 1);
+    expect(limit.isTrusted('10.0.0.1')).toBe(true);
+    expect(limit.isTrusted('10.0.0.2')).toBe(false);
+    await clock.advance(1);
+    expect(limit.isTrusted('10.0.0.1')).toBe(false);
   });
 });

@@ -21,6 +21,9 @@ describe('limitQueries', () => {
     { says: 'small pages are cheap', query: '{ page(first: 5) { page(first: 5) { page(first: 5) { name } } } }', want: [] },
     { says: 'lists without pages count as well', query: '{ node { all { all { all { all { all { name } } } } } } }', want: ['QUERY_TOO_COSTLY'] },
     { says: 'a size below one makes nothing cheaper', query: '{ page(first: -5) { page { page { name } } } }', want: ['QUERY_TOO_COSTLY'] },
+    { says: 'pages cannot be repeated by aliases at no price', query: `{ ${Array.from({ length: 600 }, (_, n) => `a${n}: page(first: 1) { name }`).join(' ')} }`, want: ['QUERY_TOO_COSTLY'] },
+    { says: 'the schema may be asked for', query: '{ __schema { types { name } } }', want: [] },
+    { says: 'the schema cannot be repeated by aliases at no price', query: `{ ${Array.from({ length: 11 }, (_, n) => `a${n}: __schema { types { name } }`).join(' ')} }`, want: ['QUERY_TOO_COSTLY'] },
     { says: 'fragments that spread each other end', query: '{ node { ...A } } fragment A on Node { next { ...B } } fragment B on Node { next { ...A } }', want: [] },
   ])('$says', ({ query, want }) => {
     expect(codesOf(query)).toEqual(want);

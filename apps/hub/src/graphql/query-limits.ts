@@ -25,12 +25,19 @@ const QUERY_COST_MAX = 50_000;
 /** The longest operation text, in characters; variables are beside it. */
 export const QUERY_LENGTH_MAX = 32_768;
 
+/** What one look at the schema costs: it walks all of it. */
+const INTROSPECTION_COST = 5_000;
+
+/** What a page costs beside its items: the whole list is read to find them. */
+const PAGE_COST = 100;
+
 /** How many items a list without pages is counted as. */
 const PLAIN_LIST_COUNT = 10;
 
 /**
  * A validation rule that refuses operations which nest too deep or would compute too many fields. A field costs one, times
- * the page sizes (`first`) of all fields around it. Introspection has limits of its own in graphql-js.
+ * the page sizes (`first`) of all fields around it; a page and a look at the schema cost something themselves, so that
+ * aliases cannot repeat them at no price. How deep introspection nests is limited by graphql-js.
  */
 export const limitQueries =
   (variables: Readonly<Record<string, unknown>> | undefined): ValidationRule =>
@@ -100,20 +107,23 @@ class Measure {
 
   #ofField(node: FieldNode, parent: GraphQLObjectType): Size {
     const field = parent.getFields()[node.name.value];
-    if (field === undefined) return NOTHING;
+    if (field === undefined) return node.name.value === '__schema' || node.name.value === '__type' ? { depth: 1, cost: INTROSPECTION_COST } : NOTHING;
     const type = namedObject(field.type);
     const inner = node.selectionSet === undefined || type === undefined ? NOTHING : this.ofSelections(node.selectionSet, type);
-    return { depth: inner.depth + 1, cost: 1 + inner.cost * this.#itemsOf(node, field) };
+    const own = field.args.some(isPageSize) ? PAGE_COST : 1;
+    return { depth: inner.depth + 1, cost: own + inner.cost * this.#itemsOf(node, field) };
   }
 
   #itemsOf(node: FieldNode, field: GraphQLField<unknown, unknown>): number {
-    const paged = field.args.find(({ name }) => name === 'first');
+    const paged = field.args.find(isPageSize);
     if (paged === undefined) return isPlainList(field) ? PLAIN_LIST_COUNT : 1;
     const said = node.arguments?.find(({ name }) => name.value === 'first')?.value;
     const value = said?.kind === Kind.VARIABLE ? this.#variables[said.name.value] : said?.kind === Kind.INT ? Number(said.value) : undefined;
     return typeof value === 'number' && value > 0 ? value : Number(paged.defaultValue ?? 1);
   }
 }
+
+const isPageSize = ({ name }: { readonly name: string }): boolean => name === 'first';
 
 // The lists of a connection have as many items as its page, which is counted already.
 const isPlainList = ({ name, type }: GraphQLField<unknown, unknown>): boolean => isListType(isNonNullType(type) ? type.ofType : type) && name !== 'edges' && name !== 'nodes';
