@@ -14,3 +14,6 @@ for (const target of process.argv.slice(2)) {
     if (waiting === 0) process.stdout.write('ready\n');
   });
 }
+
+// Whoever started this has ended, however it ended.
+process.stdin.resume().on('close', () => process.exit(0));

@@ -52,4 +52,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     process.stdout.write(`${JSON.stringify(await run(JSON.parse(line) as Calls))}\n`);
   });
 });
+// Whoever started this has ended, however it ended.
+process.stdin.on('close', () => process.exit(0));
 process.stdout.write('ready\n');

@@ -1,5 +1,6 @@
 import { execFileSync, spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 
@@ -29,12 +30,20 @@ export function describeWithRealPackets(name: string, body: () => void): void {
 
 let madeCount = 0;
 
+// A run that was killed could not clean up; the next one does it. Names carry the process id.
+function removeNamespacesOfDeadRuns(): void {
+  for (const [name, pid] of execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' }).matchAll(/^spw-(\d+)-\d+/gm)) {
+    if (!existsSync(`/proc/${pid}`)) spawnSync('ip', ['netns', 'del', name]);
+  }
+}
+
 /** A network namespace that a test made. */
 export class LabNamespace {
   readonly name = `spw-${process.pid}-${(madeCount += 1)}`;
   readonly #children: ChildProcessWithoutNullStreams[] = [];
 
   constructor() {
+    if (madeCount === 1) removeNamespacesOfDeadRuns();
     execFileSync('ip', ['netns', 'add', this.name]);
     this.run('ip', 'link', 'set', 'lo', 'up');
   }
