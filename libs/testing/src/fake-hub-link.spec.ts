@@ -32,6 +32,7 @@ describeHubLink('FakeHubLink', {
         offer: async (endpoints) => link.setImport(imported(endpoints)),
         withdraw: async () => link.removeImport(MODEL_BACKEND),
         forgetMembers: async () => link.members.clear(),
+        startAnew: async () => link.startEmpty('epoch-2'),
         close: async () => undefined,
       },
     };

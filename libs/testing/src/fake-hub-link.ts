@@ -111,11 +111,11 @@ export class FakeHubLink extends HubLink {
 
   async sync(identity: SpokeIdentity, cursor: SyncCursor | undefined, waitMs: number, signal: AbortSignal): Promise<HubSync> {
     this.#authenticate(identity);
-    const isKnown = cursor?.epoch === this.epoch && cursor.sequence <= this.#sequence;
-    if (isKnown && cursor.sequence === this.#sequence) await this.#wait(waitMs, signal);
+    if (cursor?.epoch === this.epoch && cursor.sequence >= this.#sequence && waitMs > 0) await this.#wait(waitMs, signal);
     this.#authenticate(identity);
+    if (cursor?.epoch === this.epoch && cursor.sequence > this.#sequence) return { cursor, full: false, complete: false, changed: [], removed: [], caBundlePem: undefined };
     const now: SyncCursor = { epoch: this.epoch, sequence: this.#sequence };
-    if (cursor === undefined || !isKnown || cursor.epoch !== this.epoch) {
+    if (cursor?.epoch !== this.epoch) {
       this.fullStates += 1;
       return { cursor: now, full: true, complete: this.isComplete, changed: [...this.#imports.values()].map(resourceOf), removed: [], caBundlePem: this.caBundlePem };
     }

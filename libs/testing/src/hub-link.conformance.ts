@@ -16,6 +16,8 @@ export interface HubUnderTest {
   withdraw(): Promise<void>;
   /** The hub no longer knows any key, as after a start over an empty database. */
   forgetMembers(): Promise<void>;
+  /** Another hub takes over the address: it knows nobody, and nobody knows its certificate authority. */
+  startAnew(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -67,6 +69,27 @@ export function describeHubLink(name: string, harness: HubLinkHarness): void {
       await expect(sync(identity)).rejects.toMatchObject({ code: 'HUB_UNKNOWN_MEMBER', kind: 'user' });
     });
 
+    it('a hub that was set up anew under the same address is not trusted on its word; a new token leads to it, under the same key', async () => {
+      const before = await enrolled();
+      await link.report(before, fullReport(own));
+      await hub.startAnew();
+      await expect(link.report(before, fullReport(own))).rejects.toMatchObject({ code: expect.stringMatching(/^HUB_(TLS|UNKNOWN_MEMBER)$/) });
+      const after = await link.enrol({ joinToken: await hub.makeToken('west-1'), privateKeyPem: before.privateKeyPem, clusterUid: 'uid-west' });
+      expect(after).toMatchObject({ clusterId: before.clusterId, keyId: before.keyId });
+      expect(await link.report(after, fullReport(own))).toMatchObject({ resendFull: false });
+      expect(await sync(after)).toMatchObject({ full: true });
+    });
+
+    it('a key that joins again under another name speaks under that name from its next call on', async () => {
+      const before = await enrolled();
+      await link.report(before, fullReport(own));
+      await hub.forgetMembers();
+      const after = await link.enrol({ joinToken: await hub.makeToken('north-1'), privateKeyPem: before.privateKeyPem, clusterUid: 'uid-west' });
+      expect(after.clusterId).toBe('north-1');
+      expect(await link.report(after, fullReport(own))).toMatchObject({ resendFull: false });
+      expect(await sync(after)).toMatchObject({ full: true });
+    });
+
     it('a report that adds up is taken; one that does not asks for everything', async () => {
       const identity = await enrolled();
       expect(await link.report(identity, fullReport(own))).toEqual({ resendFull: false, intervalMs: expect.any(Number) });
@@ -87,6 +110,14 @@ export function describeHubLink(name: string, harness: HubLinkHarness): void {
       expect(second.changed[0]?.version).not.toBe(first.changed[0]?.version);
       await hub.withdraw();
       expect(await sync(identity, second.cursor, 10_000)).toMatchObject({ full: false, changed: [], removed: ['backend/ai/model'] });
+    });
+
+    it('a cursor ahead of all that the hub holds is answered with nothing: the caller keeps what it has', async () => {
+      const identity = await enrolled();
+      await hub.offer(1);
+      const { cursor } = await sync(identity);
+      const ahead = { epoch: cursor.epoch, sequence: cursor.sequence + 5n };
+      expect(await sync(identity, ahead)).toMatchObject({ cursor: ahead, full: false, complete: false, changed: [], removed: [] });
     });
 
     it('a waiting sync answers when there is news, and a cursor of another epoch gets everything', async () => {

@@ -14,42 +14,39 @@ import { FleetViewFollower } from '../fleet-view/fleet-view-follower.js';
 import { type SpokeApi, startSpokeApi } from './start-spoke-api.js';
 
 const EAST = clusterId('east-1');
+const clock = new SystemClock();
+
+/** What one hub process is made of. */
+interface Running {
+  readonly store: FakeFleetStore;
+  readonly follower: FleetViewFollower;
+  readonly api: SpokeApi;
+}
 
 /** A real hub on loopback over a store in memory; member east-1 offers what the spec says. */
 class RealHub implements HubUnderTest {
-  readonly #store: FakeFleetStore;
-  readonly #follower: FleetViewFollower;
-  readonly #api: SpokeApi;
-  readonly link: HttpHubLink;
-  private constructor(parts: { readonly store: FakeFleetStore; readonly follower: FleetViewFollower; readonly api: SpokeApi; readonly clock: SystemClock }) {
-    this.#store = parts.store;
-    this.#follower = parts.follower;
-    this.#api = parts.api;
-    this.link = new HttpHubLink({ clock: parts.clock, version: '0.1.0' });
+  #running: Running;
+  readonly link = new HttpHubLink({ clock, version: '0.1.0' });
+  private constructor(running: Running) {
+    this.#running = running;
   }
 
   static async start(): Promise<RealHub> {
-    const clock = new SystemClock();
-    const store = new FakeFleetStore(clock);
-    const logger = createLogger({ app: 'hub', level: 'silent' });
-    const follower = await FleetViewFollower.start({ changeLog: store.changeLog, clock, logger });
-    const api = await startSpokeApi({ store, follower, planner: { planFleet, planBackend }, clock, logger, registry: new Registry(), host: '127.0.0.1', port: 0, certificateHosts: [] });
-    await store.policies.save(aPolicy(), 'ada');
-    const hub = new RealHub({ store, follower, api, clock });
-    await hub.#register(EAST);
-    return hub;
+    return new RealHub(await startOverNothing(0));
   }
 
-  async #register(id: ReturnType<typeof clusterId>): Promise<void> {
-    await this.#store.membership.register({ id, labels: {}, region: '', zone: '', network: 'flat', credential: undefined }, 'ada');
+  async startAnew(): Promise<void> {
+    const { port } = this.#running.api;
+    await this.#stop();
+    this.#running = await startOverNothing(port);
   }
 
   async makeToken(name: string): Promise<string> {
     const id = clusterId(name);
-    if ((await this.#store.membership.find(id)) === undefined) await this.#register(id);
+    if ((await this.#running.store.membership.find(id)) === undefined) await register(this.#running.store, id);
     const secret = randomBytes(32).toString('base64url');
-    await this.#store.enrolment.createJoinToken({ clusterId: id, tokenHash: createHash('sha256').update(secret).digest('hex'), expiresAtMs: Date.now() + 60_000, replace: false }, 'ada');
-    return encodeJoinToken({ hubUrl: this.#api.url, caFingerprint: this.#api.caFingerprint, clusterId: id, secret });
+    await this.#running.store.enrolment.createJoinToken({ clusterId: id, tokenHash: createHash('sha256').update(secret).digest('hex'), expiresAtMs: Date.now() + 60_000, replace: false }, 'ada');
+    return encodeJoinToken({ hubUrl: this.#running.api.url, caFingerprint: this.#running.api.caFingerprint, clusterId: id, secret });
   }
 
   async offer(endpoints: number): Promise<void> {
@@ -63,19 +60,37 @@ class RealHub implements HubUnderTest {
 
   async #report(backends: ReturnType<typeof aPart>['backend'][]): Promise<void> {
     const digest = reportDigest(new Map(backends.map((part) => [part.name, memberBackendDigest(part)])));
-    await this.#store.reports.accept({ clusterId: EAST, full: true, changed: backends, removed: [], digest, applied: undefined, spokeVersion: '', clockSkewMs: 0 });
-    await this.#follower.catchUp();
+    await this.#running.store.reports.accept({ clusterId: EAST, full: true, changed: backends, removed: [], digest, applied: undefined, spokeVersion: '', clockSkewMs: 0 });
+    await this.#running.follower.catchUp();
   }
 
   async forgetMembers(): Promise<void> {
-    for (const { cluster } of await this.#store.membership.list()) await this.#store.membership.remove(cluster.id, { by: 'test', fence: undefined });
+    for (const { cluster } of await this.#running.store.membership.list()) await this.#running.store.membership.remove(cluster.id, { by: 'test', fence: undefined });
+  }
+
+  async #stop(): Promise<void> {
+    await this.#running.api.close();
+    await this.#running.follower.close();
   }
 
   async close(): Promise<void> {
     this.link.close();
-    await this.#api.close();
-    await this.#follower.close();
+    await this.#stop();
   }
+}
+
+async function startOverNothing(port: number): Promise<Running> {
+  const store = new FakeFleetStore(clock);
+  const logger = createLogger({ app: 'hub', level: 'silent' });
+  const follower = await FleetViewFollower.start({ changeLog: store.changeLog, clock, logger });
+  const api = await startSpokeApi({ store, follower, planner: { planFleet, planBackend }, clock, logger, registry: new Registry(), host: '127.0.0.1', port, certificateHosts: [] });
+  await store.policies.save(aPolicy(), 'ada');
+  await register(store, EAST);
+  return { store, follower, api };
+}
+
+async function register(store: FakeFleetStore, id: ReturnType<typeof clusterId>): Promise<void> {
+  await store.membership.register({ id, labels: {}, region: '', zone: '', network: 'flat', credential: undefined }, 'ada');
 }
 
 describeHubLink('HttpHubLink with the spoke API over TLS', {

@@ -104,10 +104,10 @@ export class HttpHubLink extends HubLink {
     this.#connection = undefined;
   }
 
-  // One identity at a time: another one (a new key, another CA bundle) gets new connections.
+  // One identity at a time: another one (a new key, name or hub, another CA bundle) gets new connections.
   #connect(identity: SpokeIdentity): Connection {
     const current = this.#connection;
-    if (current?.identity.keyId === identity.keyId && current.identity.caBundlePem === identity.caBundlePem && current.identity.hubUrl === identity.hubUrl) return current;
+    if (current !== undefined && isSameIdentity(current.identity, identity)) return current;
     current?.agent.destroy();
     const agent = createTrustingAgent(identity.caBundlePem);
     this.#connection = { identity, agent, client: this.#clientOf(identity.hubUrl, agent, identity) };
@@ -119,6 +119,10 @@ export class HttpHubLink extends HubLink {
     return createClient(SpokeService, createConnectTransport({ baseUrl: hubUrl, useBinaryFormat: true, fetch }));
   }
 }
+
+const IDENTITY_FIELDS: readonly (keyof SpokeIdentity)[] = ['clusterId', 'keyId', 'audience', 'hubUrl', 'caBundlePem', 'privateKeyPem'];
+
+const isSameIdentity = (one: SpokeIdentity, other: SpokeIdentity): boolean => IDENTITY_FIELDS.every((field) => one[field] === other[field]);
 
 // An Ed25519 SubjectPublicKeyInfo is a fixed prefix of 12 bytes before the raw key (RFC 8410).
 function rawPublicKey(privateKeyPem: string): Uint8Array<ArrayBuffer> {

@@ -1,3 +1,5 @@
+import { isNativeError } from 'node:util/types';
+
 import { Code, ConnectError } from '@connectrpc/connect';
 
 import { ERROR_CODE_HEADER } from '#contracts/spoke-api';
@@ -29,7 +31,7 @@ export function toLinkError(error: unknown, hubUrl: string): FleetError {
   if (isFleetError(error)) return error;
   const connect = ConnectError.from(error);
   const hubCode = connect.metadata.get(ERROR_CODE_HEADER) ?? '';
-  if (hubCode === '' && connect.cause instanceof Error) return toSocketError(connect.cause, hubUrl);
+  if (hubCode === '' && isNativeError(connect.cause)) return toSocketError(connect.cause, hubUrl);
   const [code, kind] = BY_HUB_CODE[hubCode] ?? BY_CONNECT_CODE.get(connect.code) ?? (['HUB_UNAVAILABLE', 'transient'] as const);
   return new FleetError(code, kind, `${hubUrl}: ${hubCode === '' ? '' : `${hubCode}: `}${connect.rawMessage}`, { cause: error });
 }
