@@ -10,6 +10,13 @@ export interface JoinTokenGrant {
   readonly replace: boolean;
 }
 
+/** Where a join token of this hub stands. */
+export interface JoinTokenState {
+  readonly clusterId: ClusterId;
+  readonly expiresAtMs: number;
+  readonly isUsed: boolean;
+}
+
 /** What a spoke presents at Enrol. */
 export interface EnrolmentClaim {
   readonly tokenHash: string;
@@ -38,6 +45,8 @@ export interface SpokeKey {
  */
 export abstract class EnrolmentStore {
   abstract createJoinToken(grant: JoinTokenGrant, by: string): Promise<void>;
+  /** The token of this hash; undefined where this store has none: made by another hub, or after the backup that was put back. */
+  abstract findJoinToken(tokenHash: string): Promise<JoinTokenState | undefined>;
   /**
    * Consumes the token and binds uid and key, all or nothing. Idempotent for the same (token, uid, key), also after the
    * token expired. A known uid keeps its identity, labels and reports; its older keys end after `overlapMs`.

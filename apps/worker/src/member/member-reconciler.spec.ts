@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as x509 from '@peculiar/x509';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
-import { parseJoinToken } from '#contracts/spoke-api';
+import { IDENTITY_ENTRIES, parseJoinToken } from '#contracts/spoke-api';
 import { clusterId, FleetError } from '#domain/fleet';
 import { createLogger } from '#platform';
 import type { ClusterRecord, KubeKind, KubeObject } from '#ports';
@@ -127,8 +127,9 @@ class MemberBench {
   /** The spoke enrols: the hub binds it, and it keeps its identity in its Secret. */
   async spokeEnrols(tokenHash: string): Promise<void> {
     const uid = (await this.kube.find(KUBE_KINDS.namespace, { name: 'kube-system' }))?.metadata.uid ?? '';
-    await this.store.enrolment.enrol({ tokenHash, clusterId: EAST, clusterUid: uid, publicKey: Buffer.alloc(32, 1).toString('base64url'), spokeVersion: '0.1.0' }, 1_000);
-    await this.kube.create(KUBE_KINDS.secret, secretObject('spillway-identity'));
+    const { keyId } = await this.store.enrolment.enrol({ tokenHash, clusterId: EAST, clusterUid: uid, publicKey: Buffer.alloc(32, 1).toString('base64url'), spokeVersion: '0.1.0' }, 1_000);
+    const entries = { [IDENTITY_ENTRIES.keyId]: keyId, [IDENTITY_ENTRIES.hubUrl]: SETTINGS.publicUrl };
+    this.kube.seed(KUBE_KINDS.secret, secretObject('spillway-identity', entries));
   }
 
   async joinSecret(): Promise<KubeObject | undefined> {
@@ -136,7 +137,12 @@ class MemberBench {
   }
 }
 
-const secretObject = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'spillway-system', name }, data: {} });
+const secretObject = (name: string, entries: Readonly<Record<string, string>>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace: 'spillway-system', name },
+  data: Object.fromEntries(Object.entries(entries).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+});
 
 const nodeObject = (name: string, gpus: Readonly<Record<string, string>>): KubeObject => ({
   apiVersion: 'v1',
@@ -270,6 +276,41 @@ describe('join tokens', () => {
     await bench.clock.advance(300_000);
     await bench.reconcile();
     expect(tokenOf(await bench.joinSecret())).toBe(renewed);
+  });
+  it('a spoke that is bound to a database that is gone gets a token of the new one, though the old Secrets are there', async () => {
+    const bench = await installed();
+    const token = tokenOf(await bench.joinSecret());
+    await bench.spokeEnrols(hashOf(token));
+    bench.store.putBack(new FakeFleetStore(bench.clock).backup());
+    await bench.store.hubState.saveAuthority({ certificatePem: await authorityPem(), privateKeyPem: 'unused' });
+    await bench.register(EAST, 'east.example');
+    await bench.reconcile();
+    const renewed = tokenOf(await bench.joinSecret());
+    expect(parseJoinToken(renewed)?.caFingerprint).not.toBe(parseJoinToken(token)?.caFingerprint);
+    await bench.spokeEnrols(hashOf(renewed));
+    await bench.clock.advance(300_000);
+    await bench.reconcile();
+    expect(tokenOf(await bench.joinSecret())).toBe(renewed);
+  });
+  it('a spoke that enrolled after the backup that was put back gets a token that the backup holds', async () => {
+    const bench = await MemberBench.registered();
+    const backup = bench.store.backup();
+    await bench.reconcile();
+    const token = tokenOf(await bench.joinSecret());
+    await bench.spokeEnrols(hashOf(token));
+    bench.store.putBack(backup);
+    await bench.reconcile();
+    const renewed = tokenOf(await bench.joinSecret());
+    expect(renewed).not.toBe(token);
+    expect(await bench.store.enrolment.findJoinToken(hashOf(renewed))).toMatchObject({ clusterId: EAST, isUsed: false });
+  });
+  it('a spoke whose hub moved to another address gets a token that says where', async () => {
+    const bench = await installed();
+    await bench.spokeEnrols(hashOf(tokenOf(await bench.joinSecret())));
+    await bench.clock.advance(300_000);
+    const moved = { ...bench.parts, settings: { ...bench.parts.settings, publicUrl: 'https://new.example:8443' } };
+    await new MemberReconciler(moved).reconcile(EAST);
+    expect(parseJoinToken(tokenOf(await bench.joinSecret()))?.hubUrl).toBe('https://new.example:8443');
   });
 });
 

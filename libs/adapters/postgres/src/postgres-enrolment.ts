@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { clusterId, FleetError } from '#domain/fleet';
-import { type EnrolmentClaim, EnrolmentStore, type JoinTokenGrant, type SpokeKey } from '#ports';
+import { type EnrolmentClaim, EnrolmentStore, type JoinTokenGrant, type JoinTokenState, type SpokeKey } from '#ports';
 
 import { appendChanges, type Database, sqlOf, type Tx, writeAudit } from './database.js';
 import type { Cluster, JoinToken, SpokeKey as KeyRow } from './generated/client.js';
@@ -27,6 +27,11 @@ export class PostgresEnrolmentStore extends EnrolmentStore {
       await tx.joinToken.create({ data: { tokenHash, clusterId: id, replace, createdAt: this.#db.now(), expiresAt: new Date(expiresAtMs) } });
       await writeAudit(tx, this.#db.now(), { by, action: 'createJoinToken', target: `cluster/${id}`, before: null, after: { expiresAtMs, replace } });
     });
+  }
+
+  async findJoinToken(tokenHash: string): Promise<JoinTokenState | undefined> {
+    const row = await guarded(() => this.#db.prisma.joinToken.findUnique({ where: { tokenHash } }));
+    return row === null ? undefined : { clusterId: clusterId(row.clusterId), expiresAtMs: row.expiresAt.getTime(), isUsed: row.usedUid !== null };
   }
 
   async enrol(claim: EnrolmentClaim, overlapMs: number): Promise<SpokeKey> {

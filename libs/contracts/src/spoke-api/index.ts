@@ -1,5 +1,6 @@
 export * from './generated/spillway/spoke/v1/spoke_pb.js';
 export * from './error-codes.js';
+export * from './identity-secret.js';
 export * from './imported-backend.js';
 export * from './join-token.js';
 export * from './limits.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { FleetError } from '#domain/fleet';
-import { type ClusterRecord, type EnrolmentClaim, EnrolmentStore, type JoinTokenGrant, type SpokeKey } from '#ports';
+import { type ClusterRecord, type EnrolmentClaim, EnrolmentStore, type JoinTokenGrant, type JoinTokenState, type SpokeKey } from '#ports';
 
 import { type FakeState, type FakeTokenRow, withCluster } from './fake-state.js';
 
@@ -16,6 +16,11 @@ export class FakeEnrolmentStore extends EnrolmentStore {
     this.#state.requireCluster(grant.clusterId);
     this.#state.tables.tokens.set(grant.tokenHash, { ...grant, usedBy: undefined });
     this.#state.audit({ by, action: 'createJoinToken', target: `cluster/${grant.clusterId}`, before: null, after: { expiresAtMs: grant.expiresAtMs, replace: grant.replace } });
+  }
+
+  async findJoinToken(tokenHash: string): Promise<JoinTokenState | undefined> {
+    const row = this.#state.begin().tokens.get(tokenHash);
+    return row === undefined ? undefined : { clusterId: row.clusterId, expiresAtMs: row.expiresAtMs, isUsed: row.usedBy !== undefined };
   }
 
   async enrol(claim: EnrolmentClaim, overlapMs: number): Promise<SpokeKey> {

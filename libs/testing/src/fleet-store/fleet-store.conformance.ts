@@ -188,6 +188,17 @@ function enrolmentRules(context: Context): void {
     expect(await codeOf(store.enrolment.createJoinToken(grant(clusterId('none'), 'h3'), 'ada'))).toBe('CLUSTER_NOT_FOUND');
   });
 
+  it('a join token is known by its hash alone: for whom, until when, and whether it was used', async () => {
+    const { store } = context();
+    await store.membership.register(registration(EAST), 'ada');
+    await store.enrolment.createJoinToken(grant(EAST, 'h1'), 'ada');
+    const made = await store.enrolment.findJoinToken('h1');
+    expect(made).toEqual({ clusterId: EAST, expiresAtMs: grant(EAST, 'h1').expiresAtMs, isUsed: false });
+    await store.enrolment.enrol(claim(EAST, 'h1', 'uid-1', 1), OVERLAP_MS);
+    expect(await store.enrolment.findJoinToken('h1')).toEqual({ ...made, isUsed: true });
+    expect(await store.enrolment.findJoinToken('h2')).toBeUndefined();
+  });
+
   it('a known uid enrols again and keeps its reports; its older key ends after the overlap', async () => {
     const { store, clock } = context();
     await store.membership.register(registration(EAST), 'ada');

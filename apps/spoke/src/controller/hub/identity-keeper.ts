@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 
+import { IDENTITY_ENTRIES as KEYS } from '#contracts/spoke-api';
 import { clusterId } from '#domain/fleet';
 import type { Kube, KubeObject, SpokeIdentity } from '#ports';
 
@@ -12,8 +13,6 @@ export interface StoredIdentity {
   readonly enrolledTokenSha256: string | undefined;
   readonly bound: SpokeIdentity | undefined;
 }
-
-const KEYS = { privateKey: 'private-key.pem', token: 'enrolled-token-sha256', clusterId: 'cluster-id', keyId: 'key-id', audience: 'audience', hubUrl: 'hub-url', ca: 'ca.crt' } as const;
 
 /** A new Ed25519 key, PKCS #8 PEM. */
 export function newPrivateKeyPem(): string {
