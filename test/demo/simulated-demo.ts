@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '#adapters/embedded-postgres';
 import { HttpHubLink } from '#adapters/hub-link';
 import { loadHubConfig, startHub } from '#apps/hub';
 import { startSimulatedMember, type SimulatedMember } from '#apps/spoke';
+import { loadWorkerConfig, startWorker } from '#apps/worker';
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { buildNftRuleset, tracePacket, type NftRuleset } from '#domain/nft-ruleset';
 import { parseXdsSnapshot } from '#domain/xds-snapshot';
@@ -61,20 +62,23 @@ async function startSimulatedFleet(folder: string, stops: (() => Promise<unknown
   const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), isDurable: false });
   stops.push(() => postgres.stop());
   const token = randomBytes(24).toString('base64url');
-  const hub = await startHub(
-    loadHubConfig({
-      SPILLWAY_DATABASE_URL: postgres.connectionString,
-      SPILLWAY_PUBLIC_URL: 'https://127.0.0.1:18443',
-      SPILLWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-      SPILLWAY_ADMIN_TOKEN: token,
-      SPILLWAY_PEOPLE_HOST: '127.0.0.1',
-      SPILLWAY_PEOPLE_PORT: '0',
-      SPILLWAY_MACHINE_HOST: '127.0.0.1',
-      SPILLWAY_MACHINE_PORT: '18443',
-      SPILLWAY_LOG_LEVEL: 'warn',
-    }),
-  );
+  const env = {
+    SPILLWAY_DATABASE_URL: postgres.connectionString,
+    SPILLWAY_PUBLIC_URL: 'https://127.0.0.1:18443',
+    SPILLWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    SPILLWAY_ADMIN_TOKEN: token,
+    SPILLWAY_PEOPLE_HOST: '127.0.0.1',
+    SPILLWAY_PEOPLE_PORT: '0',
+    SPILLWAY_MACHINE_HOST: '127.0.0.1',
+    SPILLWAY_MACHINE_PORT: '18443',
+    SPILLWAY_OPS_HOST: '127.0.0.1',
+    SPILLWAY_OPS_PORT: '0',
+    SPILLWAY_LOG_LEVEL: 'warn',
+  };
+  const hub = await startHub(loadHubConfig(env));
   stops.push(() => hub.stop());
+  const worker = await startWorker(loadWorkerConfig(env));
+  stops.push(() => worker.stop());
   const client = new HubClient({ url: hub.urls.people, token });
   const kubes = new Map<MemberName, FakeKube>();
   const members = new Map<MemberName, SimulatedMember>();
