@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { LOG_LEVELS } from './logger.js';
+
 /** Environment as the process got it. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -30,6 +32,9 @@ export const portSchema = z.coerce.number().int().min(0).max(65_535);
 
 /** A positive number of milliseconds from the environment. */
 export const durationMsSchema = z.coerce.number().int().positive();
+
+/** How much a process logs. */
+export const logLevelSchema = z.enum(LOG_LEVELS).default('info');
 
 /** `true`, `false`, `1` or `0` from the environment. */
 export const flagSchema = z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1');

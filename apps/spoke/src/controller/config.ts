@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-import { durationMsSchema, LOG_LEVELS, portSchema } from '#platform';
+import { durationMsSchema, logLevelSchema, portSchema } from '#platform';
 
 import { DEFAULT_CONTROLLER_OPTIONS as DEFAULTS } from './controller-options.js';
 
 /** The controller role's configuration, from the environment. */
 export const ControllerConfigSchema = z
   .object({
-    SPILLWAY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+    SPILLWAY_LOG_LEVEL: logLevelSchema,
     SPILLWAY_NAMESPACE: z.string().min(1).default(DEFAULTS.namespace),
     SPILLWAY_POD_NAME: z.string({ error: 'set it to the pod\'s name (fieldRef metadata.name): it is the holder of the Lease' }).min(1),
     SPILLWAY_CLUSTER_DOMAIN: z.string().min(1).default(DEFAULTS.clusterDomain),

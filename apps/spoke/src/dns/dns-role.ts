@@ -1,7 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
+import { z } from 'zod';
 
 import { startDnsServer, type DnsServer } from '#adapters/dns-server';
-import { readTextFile, registerXdsClientMetrics, startXdsClient, type XdsClient } from '#adapters/xds-grpc';
+import { registerXdsClientMetrics, startXdsClient, type XdsClient } from '#adapters/xds-grpc';
 import { CLUSTER_TYPE_URL } from '#contracts/envoy';
 import { buildDnsZone, gatewayZone } from '#domain/dns-records';
 import type { Frontend } from '#domain/routing-plan';
@@ -9,8 +10,10 @@ import { parseFrontends, type XdsSnapshot } from '#domain/xds-snapshot';
 import { createLogger, createRegistry, loadConfig, startOpsServer, SystemClock, SystemRandom, type Env, type Logger, type OpsServer, type RunningProcess } from '#platform';
 import type { Clock, Random } from '#ports';
 
+import { LastGoodFile } from '../plan-source/last-good-file.js';
+import { frontendSchema } from '../plan-source/plan-schema.js';
+import { connectionTo } from '../plan-source/plan-source-config.js';
 import { DnsConfigSchema, type DnsConfig } from './config.js';
-import { LastGoodFrontends } from './last-good-frontends.js';
 
 /** What a test may replace. */
 export interface DnsRoleParts {
@@ -41,7 +44,10 @@ export async function startDnsRole(env: Env, parts: DnsRoleParts = {}): Promise<
   const zone = new ServedZone(config, server, { clock, logger, registry });
   await zone.restore();
   const client = startXdsClient({
-    ...connection(config, parts.usesTls ?? true),
+    ...connectionTo(config.xds, parts.usesTls ?? true),
+    nodeId: config.podName,
+    // Endpoints have no names here: their changes need not wake this process.
+    typeUrls: [CLUSTER_TYPE_URL],
     onUpdate: (snapshot) => zone.update(snapshot),
     clock,
     random: parts.random ?? new SystemRandom(),
@@ -52,15 +58,6 @@ export async function startDnsRole(env: Env, parts: DnsRoleParts = {}): Promise<
   logger.info({ port: server.port, zone: gatewayZone(config.clusterDomain), controller: config.xds.target }, 'dns role is running');
   return { dnsPort: server.port, opsUrl: ops.url, stop: () => stop({ config, clock, zone, client, server, ops }) };
 }
-
-const connection = ({ xds, podName }: DnsConfig, usesTls: boolean) => ({
-  target: xds.target,
-  tls: usesTls ? { readCaPem: readTextFile(xds.caFile), serverName: xds.serverName } : undefined,
-  readToken: usesTls ? readTextFile(xds.tokenFile) : undefined,
-  nodeId: podName,
-  // Endpoints have no names here: their changes need not wake this process.
-  typeUrls: [CLUSTER_TYPE_URL] as const,
-});
 
 interface Stoppable {
   readonly config: DnsConfig;
@@ -81,7 +78,7 @@ async function stop({ config, clock, zone, client, server, ops }: Stoppable): Pr
 
 /** The zone that the server answers from, and where it came from. */
 class ServedZone {
-  readonly #lastGood: LastGoodFrontends;
+  readonly #lastGood: LastGoodFile<readonly Frontend[]>;
   #source: 'none' | 'disk' | 'controller' = 'none';
   #nameCount = 0;
   isStopping = false;
@@ -91,7 +88,7 @@ class ServedZone {
     private readonly server: DnsServer,
     private readonly parts: { readonly clock: Clock; readonly logger: Logger; readonly registry: Registry },
   ) {
-    this.#lastGood = new LastGoodFrontends(config.lastGoodFile, parts.logger);
+    this.#lastGood = new LastGoodFile(config.lastGoodFile, z.array(frontendSchema), parts.logger);
     const names: Gauge = new Gauge({ name: 'spillway_dns_zone_names', help: 'Names that exist in the zone.', registers: [parts.registry], collect: () => names.set(this.#nameCount) });
   }
 

@@ -1,10 +1,11 @@
-import { readTextFile, registerXdsClientMetrics, startXdsClient, type XdsClient } from '#adapters/xds-grpc';
+import { registerXdsClientMetrics, startXdsClient, type XdsClient } from '#adapters/xds-grpc';
 import { CLUSTER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL } from '#contracts/envoy';
 import { parseXdsSnapshot, type RenderedPlan, type XdsSnapshot } from '#domain/xds-snapshot';
 import { createLogger, createRegistry, loadConfig, startOpsServer, SystemClock, SystemRandom, type Env, type Logger, type OpsServer, type RunningProcess } from '#platform';
 import type { Clock, Random } from '#ports';
 
-import { NodeConfigSchema, type NodeConfig } from './config.js';
+import { connectionTo } from '../plan-source/plan-source-config.js';
+import { NodeConfigSchema } from './config.js';
 import { LastGoodPlan } from './last-good-plan.js';
 import { NodeMetrics } from './node-metrics.js';
 import { openNft, type OpenNft } from './open-nft.js';
@@ -41,7 +42,15 @@ export async function startNodeRole(env: Env, parts: NodeRoleParts = {}): Promis
   const lastGood = new LastGoodPlan({ ...config.lastGood, clock, logger });
   await restore(keeper, lastGood, logger);
   const updates = new PlanUpdates(keeper, lastGood);
-  const client = startXdsClient({ ...connection(config, parts.usesTls ?? true), onUpdate: (snapshot) => updates.apply(snapshot), clock, random: parts.random ?? new SystemRandom(), logger });
+  const client = startXdsClient({
+    ...connectionTo(config.xds, parts.usesTls ?? true),
+    nodeId: config.nodeName,
+    typeUrls: [CLUSTER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL],
+    onUpdate: (snapshot) => updates.apply(snapshot),
+    clock,
+    random: parts.random ?? new SystemRandom(),
+    logger,
+  });
   registerXdsClientMetrics(registry, client);
   const checks = new CheckLoop(keeper, clock, config.checkIntervalMs);
   const readiness = { nftables: () => keeper.problem, plan: () => notSynced(client) };
@@ -60,14 +69,6 @@ async function restore(keeper: TableKeeper, lastGood: LastGoodPlan, logger: Logg
     logger.warn({ err }, 'nftables cannot be used yet; trying again with each plan');
   }
 }
-
-const connection = ({ xds, nodeName }: NodeConfig, usesTls: boolean) => ({
-  target: xds.target,
-  tls: usesTls ? { readCaPem: readTextFile(xds.caFile), serverName: xds.serverName } : undefined,
-  readToken: usesTls ? readTextFile(xds.tokenFile) : undefined,
-  nodeId: nodeName,
-  typeUrls: [CLUSTER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL] as const,
-});
 
 function notSynced(client: XdsClient): string | undefined {
   const { hasSynced, isConnected, lastRejection } = client.status();

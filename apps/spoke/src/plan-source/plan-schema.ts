@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+import { clusterId } from '#domain/fleet';
+import type { PlannedBackendId } from '#domain/routing-plan';
+
+const protocolSchema = z.enum(['TCP', 'UDP']);
+const backendIdSchema = z.string().transform((text) => text as PlannedBackendId);
+const listenerSchema = z.object({
+  name: z.string(),
+  port: z.number().int(),
+  protocol: protocolSchema,
+  uses: z.array(z.object({ backend: backendIdSchema, weight: z.number().int() })),
+  rejectWeight: z.number().int(),
+});
+
+/** A frontend as it is kept on disk. */
+export const frontendSchema = z.object({
+  kind: z.literal('gateway'),
+  namespace: z.string(),
+  name: z.string(),
+  addresses: z.array(z.string()),
+  dnsNames: z.array(z.string()),
+  listeners: z.array(listenerSchema),
+});
+
+const endpointSchema = z.object({ address: z.string(), port: z.number().int(), state: z.enum(['ready', 'serving-terminating', 'not-ready']) });
+const providerSchema = z.object({
+  clusterId: z.string().transform(clusterId),
+  locality: z.object({ region: z.string(), zone: z.string() }),
+  path: z.enum(['direct', 'gateway']),
+  shareBp: z.number().int().min(0).max(10_000),
+  endpoints: z.array(endpointSchema),
+});
+const backendSchema = z.object({ id: backendIdSchema, protocol: protocolSchema, providers: z.array(providerSchema) });
+
+/** A routing plan as it is kept on disk. */
+export const planSchema = z.object({ frontends: z.array(frontendSchema), backends: z.array(backendSchema) });
