@@ -1,5 +1,5 @@
 import { createPostgresStore, migrate } from '#adapters/postgres';
-import { createSecretBox, createSecretBoxFromFile } from '#adapters/secret-box';
+import { openSecretBox } from '#adapters/secret-box';
 import { isFleetError } from '#domain/fleet';
 import type { Logger } from '#platform';
 import type { Clock, FleetStore } from '#ports';
@@ -13,7 +13,7 @@ const RETRY_MS = 500;
 
 /** Opens the store: brings the database to this program's schema first, waiting for a database that is still starting. */
 export async function openStore(config: HubConfig, clock: Clock, logger: Logger): Promise<FleetStore> {
-  const secretBox = 'keys' in config.encryptionKey ? createSecretBox(config.encryptionKey.keys.reveal()) : createSecretBoxFromFile(config.encryptionKey.file);
+  const secretBox = openSecretBox(config.encryptionKey);
   const connectionString = config.databaseUrl.reveal();
   const applied = await onceStoreAnswers(() => migrate(connectionString), clock, logger);
   if (applied.length > 0) logger.info({ migrations: applied }, 'database migrated');

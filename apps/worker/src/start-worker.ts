@@ -8,7 +8,7 @@ import { NestFactory } from '@nestjs/core';
 import { HttpKube, memberKubeConnection } from '#adapters/kube';
 import { createPostgresStore, migrate } from '#adapters/postgres';
 import { BullJobQueue } from '#adapters/queue';
-import { createSecretBox, createSecretBoxFromFile } from '#adapters/secret-box';
+import { openSecretBox } from '#adapters/secret-box';
 import { isFleetError } from '#domain/fleet';
 import { isLocalAddress, nextDelayMs, type MemberConnection } from '#domain/membership';
 import { createLogger, createRegistry, startOpsServer, SystemClock, SystemRandom, type Logger, type RunningProcess } from '#platform';
@@ -61,7 +61,7 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
 }
 
 function openStore(config: WorkerConfig, { clock }: Tools): FleetStore {
-  const secretBox = 'keys' in config.encryptionKey ? createSecretBox(config.encryptionKey.keys.reveal()) : createSecretBoxFromFile(config.encryptionKey.file);
+  const secretBox = openSecretBox(config.encryptionKey);
   return createPostgresStore({ connectionString: config.databaseUrl.reveal(), clock, secretBox });
 }
 

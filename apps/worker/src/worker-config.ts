@@ -1,10 +1,9 @@
 import { z } from 'zod';
 
 import type { QueueBackend } from '#adapters/queue';
-import { durationMsSchema, flagSchema, loadConfig, LOG_LEVELS, portSchema, Secret, type Env } from '#platform';
+import { durationMsSchema, encryptionKeyOf, hasOneEncryptionKey, hubSideEnv, loadConfig, type LOG_LEVELS, logLevelSchema, oneEncryptionKey, packageVersion, portSchema, Secret, type EncryptionKey, type Env } from '#platform';
 
 import type { SpokeSettings } from './member-manifests/index.js';
-import { packageVersion } from './package-version.js';
 
 /** The worker's configuration: total, parsed once. */
 export interface WorkerConfig {
@@ -13,7 +12,7 @@ export interface WorkerConfig {
   readonly queue: { readonly kind: QueueBackend['kind']; readonly url: Secret };
   /** Address of the hub's machine listener as members reach it; join tokens carry it. */
   readonly publicUrl: string;
-  readonly encryptionKey: { readonly keys: Secret } | { readonly file: string };
+  readonly encryptionKey: EncryptionKey;
   readonly ops: { readonly host: string; readonly port: number };
   /** Whether API servers may be on loopback and link-local addresses. */
   readonly allowLocalClusters: boolean;
@@ -29,38 +28,26 @@ export interface WorkerConfig {
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
-const secretSchema = z.string().transform((text) => new Secret(text));
-
 /** The environment that the worker reads; every problem is told at once. */
 export const WorkerEnvSchema = z
   .object({
-    SPILLWAY_DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'give the database as postgres://user:password@host:port/name' }).transform((text) => new Secret(text)),
+    ...hubSideEnv,
     SPILLWAY_REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'give Redis as redis://host:port, or leave it out to keep jobs in PostgreSQL' }).transform((text) => new Secret(text)).optional(),
-    SPILLWAY_PUBLIC_URL: z.url({ protocol: /^https$/, error: 'give the https address at which members reach the hub’s machine listener' }).transform((text) => text.replace(/\/+$/, '')),
-    SPILLWAY_ENCRYPTION_KEY: secretSchema.optional(),
-    SPILLWAY_ENCRYPTION_KEY_FILE: z.string().optional(),
     SPILLWAY_OPS_HOST: z.string().default('0.0.0.0'),
     SPILLWAY_OPS_PORT: portSchema.default(9092),
-    SPILLWAY_ALLOW_LOCAL_CLUSTERS: flagSchema.default(false),
     SPILLWAY_HUB_READY_URL: z.url({ protocol: /^https?$/, error: 'give the address of a hub’s /readyz' }).optional(),
     SPILLWAY_SPOKE_IMAGE: z.string().optional(),
     SPILLWAY_SPOKE_DNS_REPLICAS: z.coerce.number().int().min(1).max(100).default(2),
     SPILLWAY_SPOKE_CLUSTER_DOMAIN: z.string().default('cluster.local'),
-    SPILLWAY_SPOKE_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+    SPILLWAY_SPOKE_LOG_LEVEL: logLevelSchema,
     SPILLWAY_WORKER_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(8),
     SPILLWAY_PROBE_INTERVAL_MS: durationMsSchema.default(30_000),
     SPILLWAY_INSTALL_INTERVAL_MS: durationMsSchema.default(300_000),
     SPILLWAY_RESYNC_INTERVAL_MS: durationMsSchema.default(300_000),
     SPILLWAY_LEAVE_WAIT_MS: durationMsSchema.default(60_000),
     SPILLWAY_STALE_AFTER_MS: durationMsSchema.default(300_000),
-    SPILLWAY_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   })
-  .refine((env) => (env.SPILLWAY_ENCRYPTION_KEY === undefined) !== (env.SPILLWAY_ENCRYPTION_KEY_FILE === undefined), {
-    path: ['SPILLWAY_ENCRYPTION_KEY'],
-    error: 'give either SPILLWAY_ENCRYPTION_KEY or SPILLWAY_ENCRYPTION_KEY_FILE, the same as the hub’s',
-    // Told beside the problems of other variables, not only once those are mended.
-    when: () => true,
-  });
+  .refine(hasOneEncryptionKey, oneEncryptionKey);
 
 /** Reads the worker's configuration. Throws ConfigError with every problem. */
 export function loadWorkerConfig(env: Env): WorkerConfig {
@@ -69,7 +56,7 @@ export function loadWorkerConfig(env: Env): WorkerConfig {
     databaseUrl: read.SPILLWAY_DATABASE_URL,
     queue: read.SPILLWAY_REDIS_URL === undefined ? ({ kind: 'postgres', url: read.SPILLWAY_DATABASE_URL } as const) : ({ kind: 'redis', url: read.SPILLWAY_REDIS_URL } as const),
     publicUrl: read.SPILLWAY_PUBLIC_URL,
-    encryptionKey: read.SPILLWAY_ENCRYPTION_KEY === undefined ? { file: read.SPILLWAY_ENCRYPTION_KEY_FILE ?? '' } : { keys: read.SPILLWAY_ENCRYPTION_KEY },
+    encryptionKey: encryptionKeyOf(read),
     ops: { host: read.SPILLWAY_OPS_HOST, port: read.SPILLWAY_OPS_PORT },
     allowLocalClusters: read.SPILLWAY_ALLOW_LOCAL_CLUSTERS,
     hubReadyUrl: read.SPILLWAY_HUB_READY_URL,

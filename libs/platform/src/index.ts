@@ -1,4 +1,5 @@
 export * from './config.js';
+export * from './hub-side-config.js';
 export * from './logger.js';
 export * from './ops-server.js';
 export * from './package-version.js';

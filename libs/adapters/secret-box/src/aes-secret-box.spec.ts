@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { describe, expect, it } from '@jest/globals';
 
+import { Secret } from '#platform';
+
 import { AesSecretBox } from './aes-secret-box.js';
-import { createSecretBox, loadOrCreateKeyFile } from './encryption-keys.js';
+import { createSecretBox, openSecretBox } from './encryption-keys.js';
 
 const KEY_A = Buffer.alloc(32, 1);
 const KEY_B = Buffer.alloc(32, 2);
@@ -45,15 +47,19 @@ describe('AesSecretBox', () => {
     expect(() => createSecretBox(keys)).toThrow(expect.objectContaining({ code: 'ENCRYPTION_KEY_INVALID' }));
   });
 
-  it('a key file is made once, for its owner only', () => {
+  it('a key in a file opens what the same key in a variable sealed', () => {
     const folder = mkdtempSync(join(tmpdir(), 'spillway-key-'));
     try {
-      const file = join(folder, 'keys', 'encryption.key');
-      const sealed = loadOrCreateKeyFile(file).seal('secret', 'c');
-      expect(loadOrCreateKeyFile(file).open(sealed, 'c')).toBe('secret');
-      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const file = join(folder, 'encryption.key');
+      writeFileSync(file, `${KEY_A.toString('base64')}\n`);
+      const sealed = openSecretBox({ keys: new Secret(KEY_A.toString('base64')) }).seal('secret', 'c');
+      expect(openSecretBox({ file }).open(sealed, 'c')).toBe('secret');
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  it('a key file that is not there is named', () => {
+    expect(() => openSecretBox({ file: '/nowhere/encryption.key' })).toThrow(expect.objectContaining({ code: 'ENCRYPTION_KEY_INVALID', message: expect.stringContaining('/nowhere/encryption.key') }));
   });
 });

@@ -1,8 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { randomBytes } from 'node:crypto';
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
 
 import { FleetError } from '#domain/fleet';
+import type { EncryptionKey } from '#platform';
 
 import { AesSecretBox } from './aes-secret-box.js';
 
@@ -18,19 +17,9 @@ export function createSecretBox(keys: string): AesSecretBox {
   return new AesSecretBox([first, ...older]);
 }
 
-/** The same from a file. Throws ENCRYPTION_KEY_INVALID where it cannot be read. */
-export function createSecretBoxFromFile(file: string): AesSecretBox {
-  return createSecretBox(readKeyFile(file));
-}
-
-/** A file's keys; makes the file with one new key where there is none. For the embedded default only. */
-export function loadOrCreateKeyFile(file: string): AesSecretBox {
-  if (!existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-    chmodSync(file, 0o600);
-  }
-  return createSecretBoxFromFile(file);
+/** The secret box of a process's configuration. Throws ENCRYPTION_KEY_INVALID (`user`), also where the file cannot be read. */
+export function openSecretBox(key: EncryptionKey): AesSecretBox {
+  return createSecretBox('keys' in key ? key.keys.reveal() : readKeyFile(key.file));
 }
 
 function readKeyFile(file: string): string {

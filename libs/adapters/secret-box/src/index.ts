@@ -1,2 +1,2 @@
 export { AesSecretBox } from './aes-secret-box.js';
-export { createSecretBox, createSecretBoxFromFile } from './encryption-keys.js';
+export { createSecretBox, openSecretBox } from './encryption-keys.js';
