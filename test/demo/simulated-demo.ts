@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -15,6 +15,7 @@ import type { KubeKind, KubeObject } from '#ports';
 import { FakeKube } from '#testing';
 
 import { HubClient } from '../../apps/cli/src/hub-client.js';
+import { freePorts } from '../fleet/free-ports.js';
 import { openFolder } from '../fleet/open-folder.js';
 import { backEndObjects, frontEndObjects, SAMPLE } from '../fleet/sample-objects.js';
 import type { TrafficReport } from '../fleet/traffic.js';
@@ -62,15 +63,16 @@ async function startSimulatedFleet(folder: string, stops: (() => Promise<unknown
   const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), isDurable: false });
   stops.push(() => postgres.stop());
   const token = randomBytes(24).toString('base64url');
+  const [machinePort] = await freePorts(1);
   const env = {
     SPILLWAY_DATABASE_URL: postgres.connectionString,
-    SPILLWAY_PUBLIC_URL: 'https://127.0.0.1:18443',
+    SPILLWAY_PUBLIC_URL: `https://127.0.0.1:${machinePort}`,
     SPILLWAY_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     SPILLWAY_ADMIN_TOKEN: token,
     SPILLWAY_PEOPLE_HOST: '127.0.0.1',
     SPILLWAY_PEOPLE_PORT: '0',
     SPILLWAY_MACHINE_HOST: '127.0.0.1',
-    SPILLWAY_MACHINE_PORT: '18443',
+    SPILLWAY_MACHINE_PORT: String(machinePort),
     SPILLWAY_OPS_HOST: '127.0.0.1',
     SPILLWAY_OPS_PORT: '0',
     SPILLWAY_LOG_LEVEL: 'warn',
@@ -84,6 +86,8 @@ async function startSimulatedFleet(folder: string, stops: (() => Promise<unknown
   const members = new Map<MemberName, SimulatedMember>();
   for (const { name, region } of MEMBERS) {
     const kube = new FakeKube();
+    // Its identity: each real cluster's kube-system has a UID of its own.
+    kube.seed(KUBE_KINDS.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid: randomUUID() } });
     const member = await startSimulatedMember({ kube, link: new HttpHubLink({ clock: new SystemClock(), version: 'demo' }), joinToken: await joinToken(client, name, region), nodes: [`${name}-1`], region });
     stops.push(() => member.stop());
     kubes.set(name, kube);

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#adapters/embedded-postgres';
@@ -8,6 +7,7 @@ import { corePath, namespaceObject, clientPod, startTestbed, type ApiObject, typ
 
 import { HubClient } from '../../apps/cli/src/hub-client.js';
 import { projectRoot } from '../testbed/machine-room/project-paths.js';
+import { freePorts } from './free-ports.js';
 import { OwnProcess } from './hub-process.js';
 import { openFolder } from './open-folder.js';
 import { backEndObjects, frontEndObjects, modelDeployment, SAMPLE } from './sample-objects.js';
@@ -222,13 +222,4 @@ const portOf = (url: string): string => new URL(url).port;
 async function pickUrls(hubAddress: string): Promise<FleetUnderTest['urls']> {
   const [people, machines, workerOps] = await freePorts(3);
   return { people: `http://127.0.0.1:${people}`, machines: `https://${hubAddress}:${machines}`, workerOps: `http://127.0.0.1:${workerOps}` };
-}
-
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => new Promise<ReturnType<typeof createServer>>((resolve) => {
-    const server = createServer().listen(0, () => resolve(server));
-  })));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

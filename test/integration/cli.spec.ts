@@ -1,11 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { freePorts } from '../fleet/free-ports.js';
 import { openFolder } from '../fleet/open-folder.js';
 import { until } from '../fleet/until.js';
 
@@ -31,7 +31,7 @@ describe('the spillway command', () => {
   };
 
   beforeAll(async () => {
-    const [people, machines, worker] = await freePorts();
+    const [people, machines, worker] = await freePorts(3);
     up = spawn(process.execPath, [MAIN, 'up', '--data', data, '--advertise', '127.0.0.1', '--people-port', String(people), '--machine-port', String(machines), '--worker-port', String(worker), '--log-level', 'error'], { env });
     for (const stream of [up.stdout, up.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (upOutput += text));
     await until('spillway up says that it is up', () => {
@@ -132,14 +132,3 @@ describe('the spillway command', () => {
     expect(cli('clusters').err).toBe('nothing to show\n');
   });
 });
-
-async function freePorts(): Promise<readonly number[]> {
-  const open = (): Promise<ReturnType<typeof createServer>> =>
-    new Promise((resolve) => {
-      const server = createServer().listen(0, '127.0.0.1', () => resolve(server));
-    });
-  const servers = await Promise.all([open(), open(), open()]);
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
