@@ -39,6 +39,7 @@ step('generate', 'node', ['tools/gen.mjs']);
 step('types', 'tsc', ['-p', 'tsconfig.json', '--noEmit']);
 step('lint', 'eslint', ['.', '--cache', '--cache-location', 'node_modules/.cache/eslint/']);
 step('module graph', 'depcruise', ['apps', 'libs', 'test', '--config', '.dependency-cruiser.cjs', '--output-type', 'err']);
+step('unused code', 'knip', []);
 step('build', 'npm', ['run', '-s', 'build']);
 step('testbed binaries', 'node', ['dist/test/testbed/main.js', 'fetch']);
 step('unit tests', 'node', jest('unit'));

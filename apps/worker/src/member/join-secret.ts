@@ -12,7 +12,7 @@ import type { WorkerParts } from './worker-parts.js';
 export const FIELD_MANAGER = 'spillway';
 
 /** How long a join token lives. It is made anew at half its life while the spoke has not enrolled. */
-export const JOIN_TOKEN_TTL_MS = 24 * 3_600_000;
+const JOIN_TOKEN_TTL_MS = 24 * 3_600_000;
 
 const JOIN_SECRET = { namespace: SPOKE_NAMESPACE, name: 'spillway-join' };
 const IDENTITY_SECRET = { namespace: SPOKE_NAMESPACE, name: 'spillway-identity' };
