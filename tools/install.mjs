@@ -1,5 +1,6 @@
 // Brings node_modules up to package-lock.json. Plain JavaScript for the Node that the user has (>= 20): everything after
-// it runs on the Node 24 that the package `node` brings. Does nothing when they already agree.
+// it runs on the Node 24 that the package `node` brings: scripts name node_modules/.bin/node after this one, since a shell
+// remembers where it found `node` first. Does nothing when lock file and node_modules already agree.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -8,7 +8,10 @@ const REPLICAS = { 'east-1': 2, 'west-1': 4, 'north-1': 2 } as const;
 export async function runRealDemo(options: { readonly check: boolean }): Promise<number> {
   const story = new Story();
   story.chapter('Three real Kubernetes API servers, five nodes, one hub');
-  const fleet = await startFleet({ clusters: THREE_CLUSTERS, onProgress: (message) => story.say(message) });
+  const fleet = await startFleet({ clusters: THREE_CLUSTERS, onProgress: (message) => story.say(message) }).catch((error: unknown) => {
+    story.expect(false, error instanceof Error ? error.message : String(error));
+  });
+  if (fleet === undefined) return story.exitCode();
   let interrupted = false;
   const interrupt = (): void => {
     interrupted = true;
