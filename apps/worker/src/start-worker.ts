@@ -68,10 +68,13 @@ function openStore(config: WorkerConfig, { clock }: Tools): FleetStore {
 const backendOf = ({ queue }: WorkerConfig): ConstructorParameters<typeof BullJobQueue>[0]['backend'] =>
   queue.kind === 'redis' ? { kind: 'redis', url: queue.url.reveal() } : { kind: 'postgres', connectionString: queue.url.reveal() };
 
+// A member's API server is somebody else's: whatever it answers, one visit takes bounded time and memory of all the others.
+const MEMBER_API_LIMITS = { answerBytesMax: 8 * 1024 * 1024, lifeMs: 5 * 60_000, listLimits: { pageObjects: 100, pagesMax: 500, objectsMax: 20_000 } } as const;
+
 const kubeOpener =
   (config: WorkerConfig, tools: Tools) =>
   (connection: MemberConnection): OpenKube => {
-    const kube = new HttpKube(memberKubeConnection(connection), { ...tools, ...(config.allowLocalClusters ? {} : { isAddressAllowed: (address: string) => !isLocalAddress(address) }) });
+    const kube = new HttpKube(memberKubeConnection(connection), { ...tools, ...MEMBER_API_LIMITS, ...(config.allowLocalClusters ? {} : { isAddressAllowed: (address: string) => !isLocalAddress(address) }) });
     return { kube, close: () => kube.close() };
   };
 

@@ -42,6 +42,8 @@ export interface KubeSelection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Cuts each listed object down to what the caller reads, page by page, so that a long list need not be in memory whole. Lists only. */
+  readonly trim?: ((object: KubeObject) => KubeObject) | undefined;
 }
 
 /** Receives the level of a watched kind: always the whole current object, never an event to interpret. */

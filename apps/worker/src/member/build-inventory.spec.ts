@@ -1,8 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { KubeObject } from '#ports';
+import type { ClusterInventory, KubeObject } from '#ports';
 
-import { buildInventory } from './build-inventory.js';
+import { InventoryBuilder } from './build-inventory.js';
+
+function buildInventory(nodes: readonly KubeObject[], facts: Readonly<Record<string, unknown>>, nowMs: number): ClusterInventory {
+  const builder = new InventoryBuilder();
+  for (const one of nodes) builder.add(one);
+  return builder.build(facts, nowMs);
+}
 
 const node = (name: string, allocatable: Record<string, string>, labels: Record<string, string> = {}, ready = 'True'): KubeObject => ({
   apiVersion: 'v1',
@@ -28,5 +34,27 @@ describe('buildInventory', () => {
   it('counts kubelet versions, and survives a node that says nothing', () => {
     const inventory = buildInventory([node('aa', {}), node('bb', {}), node('ccc', {}), { apiVersion: 'v1', kind: 'Node', metadata: { name: 'd' } }], { serviceCidrs: [] }, 0);
     expect(inventory.facts).toEqual({ serviceCidrs: [], kubeletVersions: { 'v1.2': 2, 'v1.3': 1 }, kubeProxyVersions: {} });
+  });
+  it.each<{ readonly name: string; readonly status: unknown; readonly metadata?: unknown }>([
+    { name: 'no status', status: null },
+    { name: 'lists where objects belong', status: { conditions: {}, nodeInfo: [], allocatable: ['8'] } },
+    { name: 'numbers where texts belong', status: { conditions: [null, 7], nodeInfo: { kubeletVersion: 7 }, allocatable: { 'nvidia.com/gpu': {} } } },
+    { name: 'no metadata', status: {}, metadata: null },
+    { name: 'more devices than a number holds', status: { allocatable: { 'nvidia.com/gpu': '1e400' } } },
+  ])('a node with $name counts as a node and as nothing else', ({ status, metadata = { name: 'x' } }) => {
+    const inventory = buildInventory([{ apiVersion: 'v1', kind: 'Node', metadata, status } as KubeObject], {}, 0);
+    expect(inventory).toEqual({ observedAtMs: 0, nodeCount: 1, readyNodeCount: 0, accelerators: [], facts: { kubeletVersions: {}, kubeProxyVersions: {} } });
+  });
+  it('stays small and storable whatever a server says', () => {
+    const nodes = Array.from({ length: 500 }, (_, n) => ({
+      ...node(`n${n}`, { 'nvidia.com/gpu': '9'.repeat(300) }, { 'nvidia.com/gpu.product': `\0${n}`.padEnd(100_000, 'x') }),
+      status: { allocatable: { 'nvidia.com/gpu': '9'.repeat(30) }, nodeInfo: { kubeletVersion: `v${n}\0`.padEnd(100_000, 'x') } },
+    }));
+    const inventory = buildInventory(nodes, {}, 0);
+    const text = JSON.stringify(inventory);
+    expect(text.length).toBeLessThan(32_768);
+    expect(text).not.toContain('\\u0000');
+    expect(inventory.nodeCount).toBe(500);
+    expect(inventory.accelerators.every(({ allocatable }) => allocatable <= 2_147_483_647)).toBe(true);
   });
 });

@@ -1,67 +1,58 @@
 import { byKey } from '#domain/fleet';
 import type { AcceleratorInventory, ClusterInventory, KubeObject } from '#ports';
 
-interface NodeFields {
-  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
-  readonly status?: {
-    readonly allocatable?: Readonly<Record<string, string>>;
-    readonly conditions?: readonly { readonly type?: string; readonly status?: string }[];
-    readonly nodeInfo?: { readonly kubeletVersion?: string; readonly kubeProxyVersion?: string };
-  };
-}
+import { trimNode, type TrimmedNode } from './trim-node.js';
 
-// Where vendors' device plugins and labellers put what and how many.
-const ACCELERATORS: readonly { readonly resource: RegExp; readonly productLabel: string }[] = [
-  { resource: /^nvidia\.com\/(gpu|mig-.+)$/, productLabel: 'nvidia.com/gpu.product' },
-  { resource: /^amd\.com\/gpu$/, productLabel: 'amd.com/gpu.product-name' },
-  { resource: /^gpu\.intel\.com\/(i915|xe)$/, productLabel: 'gpu.intel.com/product' },
-  { resource: /^google\.com\/tpu$/, productLabel: 'cloud.google.com/gke-tpu-accelerator' },
-];
+/** Most distinct versions and products that an inventory names. */
+const NAMES_MAX = 64;
+/** Largest sum: what a GraphQL Int holds. */
+const ALLOCATABLE_MAX = 2_147_483_647;
+/** What is beyond them is counted under this name. */
+const OTHERS = 'others';
 
 /** What a member's nodes offer, summed up. */
-export function buildInventory(nodes: readonly KubeObject[], facts: Readonly<Record<string, unknown>>, nowMs: number): ClusterInventory {
-  const read = nodes as readonly (KubeObject & NodeFields)[];
-  return {
-    observedAtMs: nowMs,
-    nodeCount: read.length,
-    readyNodeCount: read.filter((node) => node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true).length,
-    accelerators: sumAccelerators(read),
-    facts: {
-      ...facts,
-      kubeletVersions: countBy(read.map((node) => node.status?.nodeInfo?.kubeletVersion ?? '')),
-      kubeProxyVersions: countBy(read.map((node) => node.status?.nodeInfo?.kubeProxyVersion ?? '')),
-    },
-  };
-}
+export class InventoryBuilder {
+  #nodeCount = 0;
+  #readyNodeCount = 0;
+  readonly #products = new Map<string, AcceleratorInventory>();
+  readonly #kubeletVersions = new Map<string, number>();
+  readonly #kubeProxyVersions = new Map<string, number>();
 
-function sumAccelerators(nodes: readonly NodeFields[]): readonly AcceleratorInventory[] {
-  const sums = new Map<string, AcceleratorInventory>();
-  for (const node of nodes) {
-    for (const [product, allocatable] of nodeAccelerators(node)) {
-      const before = sums.get(product) ?? { product, nodeCount: 0, allocatable: 0 };
-      sums.set(product, { product, nodeCount: before.nodeCount + 1, allocatable: before.allocatable + allocatable });
+  /** Counts one node, and keeps nothing else of it. */
+  add(node: KubeObject): void {
+    const trimmed = trimNode(node);
+    this.#nodeCount += 1;
+    if (trimmed.isReady) this.#readyNodeCount += 1;
+    count(this.#kubeletVersions, trimmed.kubeletVersion);
+    count(this.#kubeProxyVersions, trimmed.kubeProxyVersion);
+    this.#addAccelerators(trimmed);
+  }
+
+  build(facts: Readonly<Record<string, unknown>>, nowMs: number): ClusterInventory {
+    return {
+      observedAtMs: nowMs,
+      nodeCount: this.#nodeCount,
+      readyNodeCount: this.#readyNodeCount,
+      accelerators: [...this.#products.values()].sort(byKey(({ product }) => product)),
+      facts: { ...facts, kubeletVersions: recordOf(this.#kubeletVersions), kubeProxyVersions: recordOf(this.#kubeProxyVersions) },
+    };
+  }
+
+  #addAccelerators({ accelerators }: TrimmedNode): void {
+    for (const [name, allocatable] of accelerators) {
+      const product = nameWithin(this.#products, name);
+      const before = this.#products.get(product) ?? { product, nodeCount: 0, allocatable: 0 };
+      this.#products.set(product, { product, nodeCount: before.nodeCount + 1, allocatable: Math.min(before.allocatable + allocatable, ALLOCATABLE_MAX) });
     }
   }
-  return [...sums.values()].sort(byKey(({ product }) => product));
 }
 
-function nodeAccelerators(node: NodeFields): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const [resource, quantity] of Object.entries(node.status?.allocatable ?? {})) {
-    const vendor = ACCELERATORS.find((candidate) => candidate.resource.test(resource));
-    const count = Number(quantity);
-    if (vendor === undefined || !Number.isInteger(count) || count <= 0) continue;
-    const product = node.metadata.labels?.[vendor.productLabel] ?? resource;
-    // A slice of a device is another product than the whole.
-    const slice = /^nvidia\.com\/(mig-.+)$/.exec(resource)?.[1];
-    const name = slice === undefined ? product : `${product} ${slice}`;
-    found.set(name, (found.get(name) ?? 0) + count);
-  }
-  return found;
+const nameWithin = (known: ReadonlyMap<string, unknown>, name: string): string => (known.has(name) || known.size < NAMES_MAX ? name : OTHERS);
+
+function count(counts: Map<string, number>, value: string): void {
+  if (value === '') return;
+  const name = nameWithin(counts, value);
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
-function countBy(values: readonly string[]): Readonly<Record<string, number>> {
-  const counts = new Map<string, number>();
-  for (const value of values) if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort(byKey(([value]) => value)));
-}
+const recordOf = (counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> => Object.fromEntries([...counts].sort(byKey(([value]) => value)));

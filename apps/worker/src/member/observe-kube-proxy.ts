@@ -22,9 +22,13 @@ export async function observeKubeProxyMode(kube: Kube): Promise<KubeProxyMode> {
   }
 }
 
+// kubeadm's has some 1,500 characters; a parser of YAML must not be given megabytes of anybody's.
+const CONFIG_LENGTH_MAX = 64 * 1024;
+
 function modeOfConfig(object: KubeObject): KubeProxyMode | undefined {
   const text = (object['data'] as Readonly<Record<string, string>> | undefined)?.['config.conf'];
   if (text === undefined) return undefined;
+  if (text.length > CONFIG_LENGTH_MAX) return 'unknown';
   try {
     const config = parse(text) as { readonly mode?: unknown } | null;
     // An empty mode is the platform's default, iptables on Linux.

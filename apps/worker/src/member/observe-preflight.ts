@@ -19,7 +19,7 @@ export async function observePreflight(kube: Kube, rights: readonly NeededRight[
   const clockOffsetMs = info.timeMs === undefined ? undefined : info.timeMs - clock.nowMs();
   const missingRights = await findMissingRights(kube, rights);
   const [uid, hasTcpRoute, serviceCidrs, kubeProxyMode] = await Promise.all([
-    permitted(async () => (await kube.find(KUBE_KINDS.namespace, { name: 'kube-system' }))?.metadata.uid, undefined),
+    permitted(() => findClusterUid(kube), undefined),
     permitted(() => isServed(kube, KUBE_KINDS.tcpRoute), false),
     permitted<PreflightFacts['serviceCidrs']>(() => observeServiceCidrs(kube), 'unknown'),
     observeKubeProxyMode(kube),
@@ -30,8 +30,9 @@ export async function observePreflight(kube: Kube, rights: readonly NeededRight[
 /** Whether the member serves a kind in this version. */
 export async function isServed(kube: Kube, kind: { readonly group: string; readonly version: string; readonly plural: string }): Promise<boolean> {
   try {
-    const list = (await kube.raw(`/apis/${kind.group}/${kind.version}`)) as { readonly resources?: readonly { readonly name?: string }[] };
-    return list.resources?.some((resource) => resource.name === kind.plural) === true;
+    const list = (await kube.raw(`/apis/${kind.group}/${kind.version}`)) as { readonly resources?: unknown } | null | undefined;
+    const resources: readonly ({ readonly name?: unknown } | null)[] = Array.isArray(list?.resources) ? list.resources : [];
+    return resources.some((resource) => resource?.name === kind.plural);
   } catch (error) {
     if (isFleetError(error) && error.code === 'KUBE_NOT_FOUND') return false;
     throw error;
@@ -41,11 +42,25 @@ export async function isServed(kube: Kube, kind: { readonly group: string; reado
 async function observeServiceCidrs(kube: Kube): Promise<readonly string[] | 'not-served'> {
   try {
     const objects = await kube.list(KUBE_KINDS.serviceCidr);
-    return objects.flatMap((object) => (object['spec'] as { readonly cidrs?: readonly string[] } | undefined)?.cidrs ?? []);
+    const cidrs = objects.flatMap((object): readonly unknown[] => {
+      const listed = (object['spec'] as { readonly cidrs?: unknown } | null | undefined)?.cidrs;
+      return Array.isArray(listed) ? listed : [];
+    });
+    return cidrs.filter((cidr) => typeof cidr === 'string').filter((cidr) => cidr.length <= CIDR_LENGTH_MAX).slice(0, CIDRS_MAX);
   } catch (error) {
     if (isFleetError(error) && error.code === 'KUBE_NOT_FOUND') return 'not-served';
     throw error;
   }
+}
+
+// Two ServiceCIDRs of two families are usual.
+const CIDRS_MAX = 64;
+const CIDR_LENGTH_MAX = 49;
+
+async function findClusterUid(kube: Kube): Promise<string | undefined> {
+  const found = await kube.find(KUBE_KINDS.namespace, { name: 'kube-system' });
+  const uid: unknown = found?.metadata?.uid;
+  return typeof uid === 'string' && /^[A-Za-z0-9-]{1,64}$/.test(uid) ? uid : undefined;
 }
 
 // What may not be read is among the missing rights already.

@@ -1,10 +1,10 @@
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { FleetError, isFleetError } from '#domain/fleet';
 import { apiReachableCondition, blockingConditions, condition, preflightConditions, type MemberCondition } from '#domain/membership';
-import type { ClusterRecord, Kube } from '#ports';
+import type { ClusterRecord, Kube, KubeObject } from '#ports';
 
 import { buildGatewayClass, buildMemberManifests, neededRights, readCrds } from '../member-manifests/index.js';
-import { buildInventory } from './build-inventory.js';
+import { InventoryBuilder } from './build-inventory.js';
 import { installSpoke } from './install-spoke.js';
 import type { MemberNotes } from './member-notes.js';
 import { observePreflight, type ObservedMember } from './observe-preflight.js';
@@ -75,11 +75,19 @@ async function install({ record, kube, notes }: Visit, parts: WorkerParts): Prom
 }
 
 async function takeInventory({ kube, notes }: Visit, { facts }: ObservedMember, parts: WorkerParts): Promise<MemberCondition> {
-  const nodes = await kube.list(KUBE_KINDS.node);
+  const inventory = new InventoryBuilder();
+  await kube.list(KUBE_KINDS.node, { trim: (node) => countAndDrop(node, inventory) });
   const running = await observeSpokeRunning(kube);
   const installed = condition('SpokeInstalled', 'True', 'Applied', `The spoke is ${parts.settings.spoke.image}.`);
   const serviceCidrs = Array.isArray(facts.serviceCidrs) ? facts.serviceCidrs : [];
-  const inventory = buildInventory(nodes, { serviceCidrs, kubeProxyMode: facts.kubeProxyMode }, parts.clock.nowMs());
-  await notes.write({ inventory, conditions: [installed, running] });
+  await notes.write({ inventory: inventory.build({ serviceCidrs, kubeProxyMode: facts.kubeProxyMode }, parts.clock.nowMs()), conditions: [installed, running] });
   return running;
 }
+
+// A list of thousands of nodes is never in memory at once.
+function countAndDrop(node: KubeObject, inventory: InventoryBuilder): KubeObject {
+  inventory.add(node);
+  return NO_OBJECT;
+}
+
+const NO_OBJECT: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: '' } };

@@ -1,8 +1,8 @@
-import { FleetError, isFleetError } from '#domain/fleet';
+import { FleetError, isFleetError, plainText } from '#domain/fleet';
 import { Kube, type KubeKind, type KubeObject, type KubePreconditions, type KubeRef, type KubeSelection, type KubeWatch, type KubeWatchHandler, type Random } from '#ports';
 
 import type { KubeConnection } from './kube-connection.js';
-import { listAll } from './kube-list.js';
+import { listAll, type ListLimits } from './kube-list.js';
 import { collectionPath, objectPath, queryText } from './kube-paths.js';
 import { KubeTransport, type TransportOptions } from './kube-transport.js';
 import { followKind } from './kube-watch.js';
@@ -10,7 +10,11 @@ import { followKind } from './kube-watch.js';
 /** Options of {@link HttpKube}. */
 export interface HttpKubeOptions extends TransportOptions {
   readonly random: Random;
+  /** Bounds of lists; default is DEFAULT_LIST_LIMITS. Watches begin with lists of the default bounds. */
+  readonly listLimits?: ListLimits | undefined;
 }
+
+const VERSION_LENGTH_MAX = 64;
 
 /** The Kube port over HTTPS to a real API server. */
 export class HttpKube extends Kube {
@@ -33,7 +37,7 @@ export class HttpKube extends Kube {
   }
 
   async list(kind: KubeKind, selection: KubeSelection = {}): Promise<readonly KubeObject[]> {
-    return (await listAll(this.#transport, kind, selection)).objects;
+    return (await listAll(this.#transport, kind, selection, this.#options.listLimits)).objects;
   }
 
   async create(kind: KubeKind, object: KubeObject): Promise<KubeObject> {
@@ -80,7 +84,7 @@ export class HttpKube extends Kube {
     const version = typeof body === 'object' && body !== null && 'gitVersion' in body ? body.gitVersion : undefined;
     if (typeof version !== 'string') throw new FleetError('KUBE_SERVER_ERROR', 'transient', `${this.#transport.server} does not say its version; is it an API server?`);
     const timeMs = Date.parse(headers.date ?? '');
-    return { version, timeMs: Number.isNaN(timeMs) ? undefined : timeMs };
+    return { version: plainText(version, VERSION_LENGTH_MAX), timeMs: Number.isNaN(timeMs) ? undefined : timeMs };
   }
 
   async raw(path: string): Promise<unknown> {

@@ -15,6 +15,7 @@ import { Secret, SystemClock } from '#platform';
 import type { KubeKind, KubeObject } from '#ports';
 import { FakeClock, FakeRandom } from '#testing';
 
+import type { HttpKubeOptions } from './http-kube.adapter.js';
 import { fileToken, fixedToken, HttpKube, inClusterConnection, TOKEN_FILE_TTL_MS, type KubeConnection } from './index.js';
 
 const POD: KubeKind = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
@@ -54,7 +55,7 @@ async function serve(identity: Identity, handler: Handler): Promise<string> {
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function connect(connection: Partial<KubeConnection> & { readonly server: string }, options: { readonly deadlineMs?: number; readonly isAddressAllowed?: (address: string) => boolean } = {}): HttpKube {
+function connect(connection: Partial<KubeConnection> & { readonly server: string }, options: Partial<HttpKubeOptions> = {}): HttpKube {
   const kube = new HttpKube({ credential: { kind: 'token', token: fixedToken(new Secret('t0ken')) }, ...connection }, { clock: new SystemClock(), random: new FakeRandom(1), ...options });
   kubes.push(kube);
   return kube;
@@ -161,6 +162,14 @@ describe('a connection that fails says which layer failed', () => {
   });
 });
 
+function endless(response: ServerResponse): void {
+  response.on('error', () => undefined);
+  const send = (): void => {
+    if (!response.destroyed) response.write('{"x":'.repeat(1_000), send);
+  };
+  send();
+}
+
 describe('lists and watches survive what servers do', () => {
   const item = (name: string, resourceVersion: string): object => ({ metadata: { name, namespace: 'ai', uid: `uid-${name}`, resourceVersion } });
   const list = (items: readonly object[], resourceVersion: string, more = ''): string => JSON.stringify({ kind: 'PodList', items, metadata: { resourceVersion, continue: more } });
@@ -177,6 +186,59 @@ describe('lists and watches survive what servers do', () => {
     });
     const names = (await connect({ server, caPem: good.certificatePem }).list(POD)).map((object) => `${object.kind} ${object.metadata.name}`);
     expect({ names, asked }).toEqual({ names: ['Pod a', 'Pod b'], asked: ['start', 'old', 'start', 'new'] });
+  });
+
+  describe('a hostile server is broken off', () => {
+    const limits = { answerBytesMax: 10_000, listLimits: { pageObjects: 10, pagesMax: 5, objectsMax: 20 } };
+
+    it.each<{ readonly says: string; readonly handler: Handler; readonly options?: Partial<HttpKubeOptions>; readonly want: string }>([
+      { says: 'that says for ever that there is more', handler: (_request, response) => response.end(list([], '5', 'more')), want: 'KUBE_LIST_TOO_LARGE user' },
+      { says: 'that sends more objects than were asked for', handler: (_request, response) => response.end(list(Array.from({ length: 21 }, (_, n) => item(`p${n}`, '1')), '5')), want: 'KUBE_LIST_TOO_LARGE user' },
+      { says: 'that sends without end', handler: (_request, response) => endless(response), want: 'KUBE_ANSWER_TOO_LARGE user' },
+      { says: 'that sends one byte at a time', handler: (_request, response) => response.write('{'), options: { deadlineMs: 50 }, want: 'KUBE_TIMEOUT transient' },
+      { says: 'that leads elsewhere', handler: (_request, response) => response.writeHead(307, { location: 'https://169.254.169.254/' }).end(), want: 'KUBE_SERVER_ERROR transient' },
+      { says: 'that sends a list of nothing', handler: (_request, response) => response.end('null'), want: 'KUBE_SERVER_ERROR transient' },
+    ])('$says', async ({ handler, options, want }) => {
+      const kube = connect({ server: await serve(good, handler), caPem: good.certificatePem }, { ...limits, ...options });
+      expect(await codeOf(kube.list(POD))).toBe(want);
+    });
+
+    it('that answers each call just in time ends a visit once its time is over', async () => {
+      const clock = new FakeClock();
+      const server = await serve(good, (_request, response) => void clock.advance(40_000).then(() => response.end(list([], '5', 'more'))));
+      const kube = connect({ server, caPem: good.certificatePem }, { clock, lifeMs: 60_000 });
+      expect(await codeOf(kube.list(POD))).toBe('KUBE_TIMEOUT transient');
+    });
+
+    it('that has control characters in its words does not pass them on', async () => {
+      const kube = connect({ server: await serve(good, (_request, response) => response.end(JSON.stringify({ gitVersion: `v1\u0000${'x'.repeat(500)}` }))), caPem: good.certificatePem });
+      const { version } = await kube.serverInfo();
+      expect(version).toBe(`v1 ${'x'.repeat(61)}`);
+    });
+  });
+
+  it('a list is trimmed object by object', async () => {
+    const server = await serve(good, (_request, response) => response.end(list([item('a', '1')], '5')));
+    const kube = connect({ server, caPem: good.certificatePem });
+    expect(await kube.list(POD, { trim: ({ metadata }) => ({ apiVersion: '', kind: '', metadata: { name: metadata.name } }) })).toEqual([{ apiVersion: '', kind: '', metadata: { name: 'a' } }]);
+  });
+
+  it('an object that its reader fails on is handed over again, not taken for known', async () => {
+    const server = await serve(good, (_request, response) => response.end(list([item('a', '1')], '5')));
+    const kube = connect({ server, caPem: good.certificatePem });
+    let attempts = 0;
+    await new Promise<void>((resolve) => {
+      kube.watch(POD, {}, {
+        upsert: () => {
+          attempts += 1;
+          if (attempts === 1) throw new Error('a bug of the reader');
+          resolve();
+        },
+        remove: () => undefined,
+        synced: () => undefined,
+      });
+    });
+    expect(attempts).toBe(2);
   });
 
   /** A server that answers each request with the next step of a script. */

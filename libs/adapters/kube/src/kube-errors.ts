@@ -1,4 +1,4 @@
-import { FleetError, isFleetError } from '#domain/fleet';
+import { FleetError, isFleetError, plainText } from '#domain/fleet';
 
 /** What an error speaks of: which request, to which server. Never a credential. */
 export interface RequestName {
@@ -68,12 +68,12 @@ function parseStatus(body: string): KubeStatus {
     if (typeof value === 'object' && value !== null) {
       const reason = 'reason' in value && typeof value.reason === 'string' ? value.reason : '';
       const message = 'message' in value && typeof value.message === 'string' ? value.message : '';
-      return { reason, message: message.slice(0, MESSAGE_LENGTH_MAX) };
+      return { reason, message: plainText(message, MESSAGE_LENGTH_MAX) };
     }
   } catch {
     // Proxies in front of API servers answer in HTML or plain text.
   }
-  return { reason: '', message: body.slice(0, 200) };
+  return { reason: '', message: plainText(body, 200) };
 }
 
 /** The error of an answer that is no success. */

@@ -40,6 +40,10 @@ export interface TransportOptions {
   /** Refuses addresses that a host name may resolve to; literal addresses are checked by the kubeconfig rules. */
   readonly isAddressAllowed?: ((address: string) => boolean) | undefined;
   readonly deadlineMs?: number | undefined;
+  /** Largest answer that is read; default is {@link RESPONSE_BYTES_MAX}. Small ones of hostile shape become 25 times as large in memory. */
+  readonly answerBytesMax?: number | undefined;
+  /** Time from now after which every request fails: what a visit to a server that answers ever so slowly may take in all. */
+  readonly lifeMs?: number | undefined;
 }
 
 /**
@@ -51,6 +55,9 @@ export class KubeTransport {
   readonly #agent: Agent;
   readonly #base: URL;
   readonly #deadlineMs: number;
+  readonly #answerBytesMax: number;
+  /** Monotonic time at which the transport's life is over. */
+  readonly #endMs: number;
   readonly #connection: KubeConnection;
   readonly #clock: Clock;
   constructor(connection: KubeConnection, options: TransportOptions) {
@@ -59,15 +66,19 @@ export class KubeTransport {
     this.#base = new URL(connection.server);
     this.server = this.#base.origin;
     this.#deadlineMs = options.deadlineMs ?? REQUEST_DEADLINE_MS;
+    this.#answerBytesMax = options.answerBytesMax ?? RESPONSE_BYTES_MAX;
+    this.#endMs = options.clock.monotonicMs() + (options.lifeMs ?? Infinity);
     this.#agent = new Agent(agentOptions(connection, options));
   }
 
   /** Sends a request and reads the whole JSON answer. Throws FleetError. */
   async send(request: TransportRequest): Promise<TransportAnswer> {
-    const signal = AbortSignal.timeout(request.deadlineMs ?? this.#deadlineMs);
-    const response = await this.open(request, signal);
     const name = this.#nameOf(request);
-    const text = await readBody(response, RESPONSE_BYTES_MAX).catch((error: unknown) => {
+    const leftMs = this.#endMs - this.#clock.monotonicMs();
+    if (leftMs <= 0) throw new FleetError('KUBE_TIMEOUT', 'transient', `${name.server} answers too slowly; the visit was broken off before ${name.method} ${name.path}.`);
+    const signal = AbortSignal.timeout(Math.ceil(Math.min(request.deadlineMs ?? this.#deadlineMs, leftMs)));
+    const response = await this.open(request, signal);
+    const text = await readBody(response, this.#answerBytesMax).catch((error: unknown) => {
       throw networkError(signal.aborted ? signal.reason : error, name);
     });
     return { headers: response.headers, body: text === '' ? undefined : parseJson(text, name) };
@@ -173,7 +184,7 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<st
     bytes += chunk.length;
     if (bytes > bytesMax) {
       response.destroy();
-      throw new FleetError('KUBE_SERVER_ERROR', 'transient', `The server's answer is larger than ${bytesMax} bytes.`);
+      throw new FleetError('KUBE_ANSWER_TOO_LARGE', 'user', `The server's answer is larger than ${bytesMax} bytes; is it an API server?`);
     }
     chunks.push(chunk);
   }

@@ -109,14 +109,15 @@ function upsert(parts: WatchParts, state: WatchState, object: KubeObject): void 
   const { namespace, name, uid, resourceVersion } = object.metadata;
   const before = state.known.get(keyOf(object));
   if (before !== undefined && before.uid === uid && before.resourceVersion === resourceVersion) return;
-  state.known.set(keyOf(object), { namespace, name, uid, resourceVersion });
   parts.handler.upsert(object);
+  // Only now: what a handler failed on must come to it again.
+  state.known.set(keyOf(object), { namespace, name, uid, resourceVersion });
 }
 
 function forget(parts: WatchParts, state: WatchState, known: KnownObject): void {
-  state.known.delete(`${known.namespace ?? ''}/${known.name}`);
   const { group, version, kind } = parts.kind;
   parts.handler.remove({ apiVersion: group === '' ? version : `${group}/${version}`, kind, metadata: known });
+  state.known.delete(`${known.namespace ?? ''}/${known.name}`);
 }
 
 const keyOf = (object: KubeObject): string => `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
@@ -207,8 +208,8 @@ function applyEvent(parts: WatchParts, state: WatchState, line: string): void {
       upsert(parts, state, event.object);
       break;
     case 'DELETED':
-      state.known.delete(keyOf(event.object));
       parts.handler.remove(event.object);
+      state.known.delete(keyOf(event.object));
       break;
     case 'BOOKMARK':
       break;

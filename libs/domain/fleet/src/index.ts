@@ -6,5 +6,6 @@ export * from './fleet-error.js';
 export * from './fleet-view.js';
 export * from './ids.js';
 export * from './import-set.js';
+export * from './plain-text.js';
 export * from './problem.js';
 export * from './report-digest.js';

@@ -93,7 +93,8 @@ export class FakeKube extends Kube {
   async list(kind: KubeKind, selection: KubeSelection = {}): Promise<readonly KubeObject[]> {
     this.#admit('list', kind);
     this.#requireServed(kind);
-    return structuredClone(this.#store.list(kind).filter((object) => isSelected(object, selection)));
+    const { trim = (object: KubeObject) => object } = selection;
+    return structuredClone(this.#store.list(kind).filter((object) => isSelected(object, selection))).map(trim);
   }
 
   async create(kind: KubeKind, object: KubeObject): Promise<KubeObject> {
