@@ -85,6 +85,19 @@ describe('migrate', () => {
     expect(await migrate(url, broken)).toEqual(['20991231000000_break']);
   });
 
+  it('text that the database cannot hold is told to whoever gave it, and nothing is written', async () => {
+    const store = connect(await server.freshDatabase());
+    try {
+      const register = (labels: Record<string, string>) => store.membership.register({ id: clusterId('east-1'), labels, region: 'east', zone: '', network: 'flat', credential: undefined }, 'ada');
+      expect(await codeOf(register({ a: 'b\0' }))).toBe('TEXT_INVALID');
+      expect(await codeOf(register({ a: '\ud800' }))).toBe('TEXT_INVALID');
+      expect(await codeOf(store.membership.find(clusterId('east\0')))).toBe('TEXT_INVALID');
+      expect(await store.membership.list()).toEqual([]);
+    } finally {
+      await store.close();
+    }
+  });
+
   it('the sealed kubeconfig is no text in the database', async () => {
     const url = await server.freshDatabase();
     const store = connect(url);
