@@ -1,5 +1,4 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { createServer, type AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -11,6 +10,7 @@ import { SystemClock } from '#platform';
 import type { HubSync, SpokeIdentity, SyncCursor } from '#ports';
 import { aPart, readyEndpoints } from '#testing';
 
+import { freePorts } from '../fleet/free-ports.js';
 import { startPostgresServer, type PostgresServer } from './postgres-server.js';
 
 /** Parsed JSON, whose shape each step knows. */
@@ -80,7 +80,7 @@ describe('a whole hub on a real database', () => {
 
   beforeAll(async () => {
     postgres = await startPostgresServer();
-    const machinePort = await freePort();
+    const [machinePort = 0] = await freePorts(1);
     env = {
       SPILLWAY_DATABASE_URL: await postgres.emptyDatabase(),
       SPILLWAY_PUBLIC_URL: `https://127.0.0.1:${machinePort}`,
@@ -195,7 +195,7 @@ describe('a whole hub on a real database', () => {
   });
 
   it('two replicas on one database tell the same', async () => {
-    const machinePort = await freePort();
+    const [machinePort = 0] = await freePorts(1);
     const second = await startHub(loadHubConfig({ ...env, SPILLWAY_MACHINE_PORT: String(machinePort) }), { onFirstAdminToken: (token) => adminTokens.push(token.reveal()) });
     try {
       expect(adminTokens).toHaveLength(1);
@@ -226,14 +226,6 @@ describe('a whole hub on a real database', () => {
     expect(metrics).toContain('spillway_hub_http_request_seconds');
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Every row of every table as text, bytes in hex. */
 async function everyRow(connectionString: string): Promise<string> {

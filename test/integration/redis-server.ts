@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+
+import { freePorts } from '../fleet/free-ports.js';
 
 /** A Redis server of a test's own: on a free loopback port, with nothing on disk. */
 export interface RedisServer {
@@ -15,7 +16,7 @@ export function redisProblems(): readonly string[] {
 
 /** Starts a Redis server that ends with this process. */
 export async function startRedisServer(): Promise<RedisServer> {
-  const port = await freePort();
+  const [port = 0] = await freePorts(1);
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--loglevel', 'notice'], { stdio: ['ignore', 'pipe', 'inherit'] });
   await ready(child);
   return {
@@ -37,12 +38,4 @@ async function ready(child: ChildProcess): Promise<void> {
       if (text.includes('Ready to accept connections')) resolve();
     });
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,5 +1,4 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -20,6 +19,9 @@ import type { KubeKind, KubeObject } from '#ports';
 import { FakeHubLink } from '#testing';
 import { applyYaml, gatewayApiCrds, startControlPlane, testbedProblems, type LoneControlPlane } from '#testbed';
 
+import { freePorts } from '../fleet/free-ports.js';
+import { eventually } from '../fleet/until.js';
+
 const problems = testbedProblems();
 if (problems.length > 0) process.stderr.write(`SKIPPED the controller against a real API server:\n${problems.map((problem) => `  - ${problem}\n`).join('')}`);
 const describeHere = problems.length === 0 ? describe : describe.skip;
@@ -27,25 +29,7 @@ const describeHere = problems.length === 0 ? describe : describe.skip;
 const SYSTEM = 'spillway-system';
 const clock = new SystemClock();
 
-async function eventually<T>(what: string, read: () => Promise<T> | T, holds: (value: T) => boolean, timeoutMs = 20_000): Promise<T> {
-  const endAtMs = Date.now() + timeoutMs;
-  for (;;) {
-    const value = await read();
-    if (holds(value)) return value;
-    if (Date.now() > endAtMs) throw new Error(`${what}: not within ${timeoutMs} ms; last seen: ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
-
 const object = (kind: KubeKind, metadata: KubeObject['metadata'], body: object): KubeObject => ({ apiVersion: kind.group === '' ? kind.version : `${kind.group}/${kind.version}`, kind: kind.kind, metadata, ...body });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** What the kubelet mounts into the controller's pod. */
 async function serviceAccountFolder({ plane }: LoneControlPlane): Promise<{ readonly host: string; readonly port: string; readonly folder: string }> {
@@ -174,7 +158,7 @@ describeHere('the controller on a real API server', () => {
 
   it('as a process of its own it becomes ready, publishes its CA and serves an xDS client', async () => {
     await controller.stop();
-    const [opsPort, xdsPort] = [await freePort(), await freePort()];
+    const [opsPort, xdsPort] = await freePorts(2);
     const role = await startRole('controller', { SPILLWAY_POD_NAME: 'pod-a', SPILLWAY_LOG_LEVEL: 'silent', KUBERNETES_SERVICE_HOST: account.host, KUBERNETES_SERVICE_PORT: account.port, SPILLWAY_SERVICE_ACCOUNT_FOLDER: account.folder, SPILLWAY_OPS_HOST: '127.0.0.1', SPILLWAY_OPS_PORT: String(opsPort), SPILLWAY_XDS_HOST: '127.0.0.1', SPILLWAY_XDS_PORT: String(xdsPort) });
     const get = async (path: string): Promise<string> => fetch(`http://127.0.0.1:${opsPort}${path}`).then((answer) => answer.text());
     await eventually('ready', () => get('/readyz'), (text) => text === 'ok\n');

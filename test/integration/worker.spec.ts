@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
@@ -14,18 +13,13 @@ import { SystemClock, SystemRandom } from '#platform';
 import type { ClusterRecord, FleetStore, KubeKind } from '#ports';
 import { applyYaml, gatewayApiCrds, startControlPlane, testbedProblems, type LoneControlPlane } from '#testbed';
 
+import { eventually, until } from '../fleet/until.js';
 import { startPostgresServer, type PostgresServer } from './postgres-server.js';
 
 const missing = testbedProblems();
 const title = `a worker and a real API server${missing.length === 0 ? '' : ` (skipped: ${missing.join(' ')})`}`;
 const SYSTEM = 'spillway-system';
 const tools = { clock: new SystemClock(), random: new SystemRandom() };
-
-/** Waits for a state; says what it last saw. */
-async function until(what: string, check: () => Promise<boolean>, seen: () => unknown = () => ''): Promise<void> {
-  for (const endMs = Date.now() + 30_000; Date.now() < endMs; await delay(100)) if (await check()) return;
-  throw new Error(`${what} did not come to be: ${JSON.stringify(seen())}`);
-}
 
 (missing.length === 0 ? describe : describe.skip)(title, () => {
   let postgres: PostgresServer;
@@ -49,11 +43,12 @@ async function until(what: string, check: () => Promise<boolean>, seen: () => un
     const found = record?.conditions.find((entry) => entry.type === type);
     return `${found?.status} ${found?.reason}`;
   };
-  const untilCondition = (name: string, type: string, want: string): Promise<void> =>
-    until(`${type} ${want}`, async () => {
-      record = await store.membership.find(clusterId(name));
-      return condition(type) === want;
-    }, () => record?.conditions);
+  const conditionsOf = async (name: string): Promise<ClusterRecord['conditions'] | undefined> => {
+    record = await store.membership.find(clusterId(name));
+    return record?.conditions;
+  };
+  const untilCondition = (name: string, type: string, want: string): Promise<unknown> =>
+    eventually(`${type} ${want}`, () => conditionsOf(name), () => condition(type) === want, 30_000);
 
   beforeAll(async () => {
     [postgres, cluster] = await Promise.all([startPostgresServer(), startControlPlane({ name: 'worker' })]);
@@ -136,10 +131,7 @@ async function until(what: string, check: () => Promise<boolean>, seen: () => un
 
   it('takes the spoke out again, without its help where there is none', async () => {
     await store.membership.requestRemoval(clusterId('east-1'), { force: false, by: 'ann' });
-    await until('east-1 is gone', async () => {
-      record = await store.membership.find(clusterId('east-1'));
-      return record === undefined;
-    }, () => record?.conditions);
+    await eventually('east-1 is gone', () => conditionsOf('east-1'), () => record === undefined, 30_000);
     expect(await kube.find(KUBE_KINDS.namespace, { name: SYSTEM })).toBeUndefined();
     expect(await kube.find(KUBE_KINDS.clusterRole, { name: 'spillway-spoke-controller' })).toBeUndefined();
     expect(await kube.find(KUBE_KINDS.customResourceDefinition, { name: 'compositebackends.spillway.dev' })).toBeDefined();
