@@ -3,10 +3,12 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
+// A conformance suite is a test, wherever it lies.
+const isTest = (file) => /\.(spec|conformance)\.ts$/.test(file);
 const sources = ['apps', 'libs'].flatMap((folder) =>
   readdirSync(folder, { recursive: true })
     .map((name) => join(folder, name))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && !file.includes('/generated/') && statSync(file).isFile()),
+    .filter((file) => file.endsWith('.ts') && !isTest(file) && !file.includes('/generated/') && statSync(file).isFile()),
 );
 const quantiles = (values) => {
   const sorted = [...values].sort((a, b) => a - b);
@@ -34,7 +36,7 @@ for (const file of sources) {
     if (ts.getJSDocCommentsAndTags(statement).length > 0) documented += 1;
   }
 }
-const spec = ['apps', 'libs', 'test'].flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name)).filter((file) => file.endsWith('.spec.ts')));
+const spec = ['apps', 'libs', 'test'].flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name)).filter(isTest));
 const lines = (files) => files.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length, 0);
 process.stdout.write(
   [

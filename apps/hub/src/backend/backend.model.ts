@@ -132,8 +132,11 @@ export abstract class Backend {
   @Field(() => FRESHNESS, { description: 'The stalest of its clusters.' }) abstract readonly freshness: Freshness;
 }
 
-/** One page of each list. */
+/** A page of backends. */
 export const BackendConnection = connectionOf(Backend, 'Backend');
+/** A page of a backend's members. */
 export const BackendMemberConnection = connectionOf(BackendMember, 'BackendMember');
+/** A page of a backend's imports. */
 export const BackendImportConnection = connectionOf(BackendImport, 'BackendImport');
+/** A page of endpoints. */
 export const EndpointConnection = connectionOf(EndpointModel, 'Endpoint');

@@ -148,7 +148,7 @@ describe('the judge', () => {
     fleet.store.available = false;
     judge.start();
     await fleet.clock.advance(3_000);
-    expect(judge.unavailableReason()).toBeTruthy();
+    expect(judge.unavailableReason()).toContain('database');
     fleet.store.available = true;
     await fleet.clock.advance(2_000);
     expect([judge.unavailableReason(), judge.isLeading]).toEqual([undefined, true]);

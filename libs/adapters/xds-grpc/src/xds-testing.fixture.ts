@@ -8,7 +8,9 @@ import { createLogger, SystemClock } from '#platform';
 import { deltaAdsService } from './delta-ads-service.js';
 import { startXdsServer, type XdsServer, type XdsServerOptions } from './xds-server.js';
 
+/** The type URL of clusters, by its service's name. */
 export const CDS = CLUSTER_TYPE_URL;
+/** The type URL of endpoints, by its service's name. */
 export const EDS = LOAD_ASSIGNMENT_TYPE_URL;
 
 /** A response in short: what a test compares. */

@@ -3,6 +3,7 @@ import { type ChangeBatch, ChangeLog, type LoadedView } from '#ports';
 
 import { type FakePartRow, type FakeState, memberStateOf, sortedBy } from './fake-state.js';
 
+/** The change log over {@link FakeState}: complete views, and what changed after a sequence. */
 export class FakeChangeLog extends ChangeLog {
   readonly #state: FakeState;
   constructor(state: FakeState) {

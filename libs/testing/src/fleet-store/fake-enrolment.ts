@@ -5,6 +5,7 @@ import { type ClusterRecord, type EnrolmentClaim, EnrolmentStore, type JoinToken
 
 import { type FakeState, type FakeTokenRow, withCluster } from './fake-state.js';
 
+/** Join tokens and spoke keys over {@link FakeState}. */
 export class FakeEnrolmentStore extends EnrolmentStore {
   readonly #state: FakeState;
   constructor(state: FakeState) {

@@ -3,6 +3,7 @@ import { type ClusterObservation, type ClusterRecord, type ClusterRegistration, 
 
 import { type FakeState, sortedBy, withCluster } from './fake-state.js';
 
+/** Registered clusters over {@link FakeState}. */
 export class FakeMembershipStore extends MembershipStore {
   readonly #state: FakeState;
   constructor(state: FakeState) {

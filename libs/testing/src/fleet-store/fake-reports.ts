@@ -5,6 +5,7 @@ import { type FakePartRow, type FakeState, sortedBy } from './fake-state.js';
 
 const BACKENDS_MAX = 2_000;
 
+/** What members report, over {@link FakeState}. */
 export class FakeReportStore extends ReportStore {
   readonly #state: FakeState;
   constructor(state: FakeState) {

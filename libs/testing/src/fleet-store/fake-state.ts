@@ -12,10 +12,12 @@ import {
 } from '#domain/fleet';
 import type { AuditEntry, Clock, ClusterRecord, Fence, HubAuthority, HubIdentity, JoinTokenGrant, SpokeKey } from '#ports';
 
+/** A join token as it is kept: its grant, and which spoke used it. */
 export interface FakeTokenRow extends JoinTokenGrant {
   readonly usedBy: { readonly uid: string; readonly keyId: string } | undefined;
 }
 
+/** A member's part of a backend, with the digest that its report is compared by. */
 export interface FakePartRow extends MemberPart {
   readonly digest: string;
 }

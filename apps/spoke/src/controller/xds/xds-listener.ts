@@ -12,8 +12,9 @@ import type { PlanAcknowledgements, PlanServer } from './plan-server.js';
 import type { TokenReviewer } from './token-reviewer.js';
 import { ensureXdsTls, type XdsTls } from './xds-tls.js';
 
-/** The ServiceAccounts that may read the plan. */
+/** The ServiceAccount of node agents, which may read the whole plan. */
 export const NODE_ACCOUNT = 'spillway-spoke-node';
+/** The ServiceAccount of DNS servers, which may too. */
 export const DNS_ACCOUNT = 'spillway-spoke-dns';
 
 /** What an {@link XdsListener} needs. */
