@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { create } from '@bufbuild/protobuf';
 
-import { type EnrolRequest, type EnrolResponse, EnrolResponseSchema, parseJoinToken, type RotateKeyRequest, type RotateKeyResponse, RotateKeyResponseSchema } from '#contracts/spoke-api';
+import { type EnrolRequest, type EnrolResponse, EnrolResponseSchema, isShortText, parseJoinToken, type RotateKeyRequest, type RotateKeyResponse, RotateKeyResponseSchema } from '#contracts/spoke-api';
 import type { Problem } from '#domain/fleet';
 import type { EnrolmentStore, SpokeKey } from '#ports';
 
@@ -42,7 +42,7 @@ function enrolmentProblems(request: EnrolRequest): Problem[] {
   if (parseJoinToken(request.joinToken) === undefined) problems.push({ path: 'joinToken', code: 'TOKEN_MALFORMED', message: 'this is no join token, or not the whole of it; copy it again' });
   if (request.publicKey.length !== 32) problems.push(keyProblem('publicKey'));
   if (!/^[A-Za-z0-9-]{1,64}$/.test(request.clusterUid)) problems.push({ path: 'clusterUid', code: 'UID_INVALID', message: 'give the UID of the namespace kube-system' });
-  if (request.spokeVersion.length > 100) problems.push({ path: 'spokeVersion', code: 'TEXT_TOO_LONG', message: 'a version may have 100 characters' });
+  if (!isShortText(request.spokeVersion)) problems.push({ path: 'spokeVersion', code: 'TEXT_INVALID', message: 'a version is at most 100 printable ASCII characters' });
   return problems;
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 
 import { createContextValues } from '@connectrpc/connect';
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
@@ -14,6 +15,7 @@ import { readBody } from './read-body.js';
 import type { SpokeApiMetrics } from './spoke-api-metrics.js';
 import { toSpokeApiError } from './spoke-api-errors.js';
 import { type Admission, ADMISSION } from './spoke-router.js';
+import { Strangers } from './strangers.js';
 
 type NodeRequest = IncomingMessage | Http2ServerRequest;
 type NodeResponse = ServerResponse | Http2ServerResponse;
@@ -45,29 +47,39 @@ export class MachineListener {
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<Socket>();
+  readonly #strangers: Strangers;
   readonly #parts: MachineListenerParts;
   #isClosing = false;
 
   constructor(parts: MachineListenerParts) {
     this.#parts = parts;
     const { limits, certificate } = parts;
+    this.#strangers = new Strangers(limits.headersTimeoutMs + limits.bodyTimeoutMs);
     const server = createSecureServer(
       {
         allowHTTP1: true,
         cert: certificate.chainPem,
         key: certificate.privateKeyPem,
         minVersion: 'TLSv1.2',
+        handshakeTimeout: limits.headersTimeoutMs,
         settings: { maxHeaderListSize: limits.headerBytesMax, maxConcurrentStreams: limits.streamsPerConnectionMax },
       },
       (request, response) => void this.#serve(request, response),
     );
-    // These are of the HTTP/1.1 side of the server, which its type leaves out.
-    Object.assign(server, { maxHeaderSize: limits.headerBytesMax, headersTimeout: limits.headersTimeoutMs, requestTimeout: limits.headersTimeoutMs + limits.bodyTimeoutMs });
+    // Of the HTTP/1.1 side of the server, which its type leaves out.
+    Object.assign(server, { maxHeaderSize: limits.headerBytesMax });
     server.maxConnections = limits.connectionsMax;
     server.on('session', (session) => this.#keepSession(session));
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
+    });
+    // HTTP/2 connections are known by their session, others by their socket.
+    server.on('session', (session) => this.#strangers.add(session));
+    server.on('secureConnection', (socket: TLSSocket) => {
+      if (socket.alpnProtocol === 'h2') return;
+      socket.setTimeout(limits.idleTimeoutMs, () => socket.destroy());
+      this.#strangers.add(socket);
     });
     server.on('tlsClientError', (error) => parts.logger.debug({ err: error }, 'a TLS handshake failed'));
     server.on('error', (error) => parts.logger.error({ err: error }, 'the machine listener failed'));
@@ -121,8 +133,8 @@ export class MachineListener {
       const answer = handler === undefined ? NOT_FOUND : await this.#call(handler, path, request, response);
       outcome = describeOutcome(answer);
       response.setHeader(HUB_TIME_HEADER, String(clock.nowMs()));
-      // Kept alive, an idle connection would hold up the stop.
-      if (this.#isClosing && !('stream' in response)) response.setHeader('connection', 'close');
+      // Kept alive, an idle connection would hold up the stop, and the rest of a refused body the socket.
+      if (!('stream' in response) && (this.#isClosing || !request.complete)) response.setHeader('connection', 'close');
       await universalResponseToNodeResponse(answer, response);
     } catch (error) {
       // The caller went away while its answer was written, or something of ours broke.
@@ -139,6 +151,8 @@ export class MachineListener {
     try {
       body = await readBody(request, { bytesMax: handler.method.name === 'Report' ? SPOKE_API_LIMITS.reportBytesMax : SPOKE_API_LIMITS.otherBytesMax, timeoutMs: limits.bodyTimeoutMs });
       admission = await admit(path, request.headers.authorization, body);
+      // Anybody may call Enrol: that proves nothing.
+      if (admission.kind === 'caller') this.#strangers.admit('stream' in request ? request.stream.session : request.socket);
     } catch (error) {
       const { shown, isOurFault } = toSpokeApiError(error);
       if (isOurFault) this.#parts.logger.error({ err: error }, 'a caller could not be judged');

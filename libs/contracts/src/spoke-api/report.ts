@@ -16,6 +16,9 @@ export interface ReportContent {
 
 const PROBLEMS_SHOWN_MAX = 20;
 
+/** Whether a text may be a version or an epoch: at most 100 printable ASCII characters. */
+export const isShortText = (text: string): boolean => /^[\x20-\x7e]{0,100}$/.test(text);
+
 /** Parses a report: its content, or its problems (the first 20), each with the path of its field. */
 export function parseReport(request: ReportRequest): { readonly content: ReportContent } | { readonly problems: readonly Problem[] } {
   const problems: Problem[] = [...headProblems(request)];
@@ -48,6 +51,6 @@ function headProblems(request: ReportRequest): Problem[] {
   if (request.changed.length > backendsMax) problems.push({ path: 'changed', code: 'TOO_MANY_BACKENDS', message: `a cluster may have ${backendsMax} backends; this names ${request.changed.length}` });
   if (request.removed.length > backendsMax) problems.push({ path: 'removed', code: 'TOO_MANY_BACKENDS', message: `a cluster may have ${backendsMax} backends; this removes ${request.removed.length}` });
   if (request.full && request.removed.length > 0) problems.push({ path: 'removed', code: 'REMOVED_IN_FULL', message: 'a full report names what there is; leave `removed` empty' });
-  if (request.spokeVersion.length > 100 || request.appliedEpoch.length > 100) problems.push({ path: 'spokeVersion', code: 'TEXT_TOO_LONG', message: 'versions and epochs may have 100 characters' });
+  if (!isShortText(request.spokeVersion) || !isShortText(request.appliedEpoch)) problems.push({ path: 'spokeVersion', code: 'TEXT_INVALID', message: 'versions and epochs are at most 100 printable ASCII characters' });
   return problems;
 }

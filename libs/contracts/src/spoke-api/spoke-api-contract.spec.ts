@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { endpointAddressFault } from '#domain/addresses';
 import { backendName, clusterId, type ImportedBackend, type MemberBackend, memberBackendDigest } from '#domain/fleet';
 
-import { decodeMemberBackend, encodeJoinToken, encodeMemberBackend, importedBackendVersion, isBackendName, type Path, parseImportedBackend, parseJoinToken, parseMemberBackend, toWireImportedBackend, toWireMemberBackend, type WorkUnit } from './index.js';
+import { decodeMemberBackend, encodeJoinToken, encodeMemberBackend, importedBackendVersion, isBackendName, isShortText, type Path, parseImportedBackend, parseJoinToken, parseMemberBackend, toWireImportedBackend, toWireMemberBackend, type WorkUnit } from './index.js';
 
 const portArbitrary = fc.record({ port: fc.integer({ min: 1, max: 65_535 }), protocol: fc.constantFrom('TCP' as const, 'UDP' as const) });
 
@@ -40,6 +40,12 @@ describe('join token', () => {
     { name: 'nothing', text: '' },
   ])('$name is no token', ({ text }) => {
     expect(parseJoinToken(text)).toBeUndefined();
+  });
+});
+
+describe('isShortText', () => {
+  it.each([['0.1.0', true], ['', true], ['x'.repeat(101), false], ['a\0', false], ['Ü', false], ['a\n', false]] as const)('%j may be a version: %s', (text, want) => {
+    expect(isShortText(text)).toBe(want);
   });
 });
 
