@@ -14,7 +14,7 @@ import { FakeRandom } from '#testing';
 
 import { readTextFile, startXdsClient, type XdsClient, type XdsClientOptions } from './xds-client.js';
 import type { XdsServer, XdsServerOptions } from './xds-server.js';
-import { CDS, EDS, Inbox, RawServer, snapshotOfNames, startTestServer } from './xds-testing.fixture.js';
+import { CDS, EDS, Inbox, RawServer, snapshotOfNames, startTestServer, until } from './xds-testing.fixture.js';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -71,17 +71,6 @@ function startClient(port: number, options: Partial<XdsClientOptions> = {}): Xds
     await closed;
   });
   return Object.assign(client, { updates });
-}
-
-async function until(server: XdsServer, isTrue: () => boolean): Promise<void> {
-  if (isTrue()) return;
-  await new Promise<void>((resolve) => {
-    const stop = server.acknowledgements.onChange(() => {
-      if (!isTrue()) return;
-      stop();
-      resolve();
-    });
-  });
 }
 
 const cluster = (name: string, version = '1') => encodeCluster(snapshotOfNames([`${name}@${version}`]).clusters[0]!).bytes;

@@ -2,7 +2,7 @@ import { status as GrpcStatus } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 
-import { CDS, EDS, RawClient, snapshotOfNames, startTestServer } from './xds-testing.fixture.js';
+import { CDS, EDS, RawClient, snapshotOfNames, startTestServer, until } from './xds-testing.fixture.js';
 import type { XdsServer, XdsServerOptions } from './xds-server.js';
 
 const cleanups: (() => unknown)[] = [];
@@ -28,18 +28,6 @@ async function connectSettled(server: XdsServer): Promise<RawClient> {
   client.send(CDS, { nodeId: 'node-1', subscribe: ['*'] });
   client.send(CDS, { responseNonce: (await client.next()).nonce });
   return client;
-}
-
-/** Resolves when the server has noted something of a node that makes the condition true. */
-async function until(server: XdsServer, isTrue: () => boolean): Promise<void> {
-  if (isTrue()) return;
-  await new Promise<void>((resolve) => {
-    const stop = server.acknowledgements.onChange(() => {
-      if (!isTrue()) return;
-      stop();
-      resolve();
-    });
-  });
 }
 
 const ackKind = (server: XdsServer, name: string, type: typeof CDS | typeof EDS = CDS): string => server.acknowledgements.status('node-1', type, name).kind;

@@ -98,6 +98,18 @@ export const startTestServer = async (options: Partial<XdsServerOptions> = {}): 
     ...options,
   });
 
+/** Resolves when the server has noted something of a node that makes the condition true. */
+export async function until(server: XdsServer, isTrue: () => boolean): Promise<void> {
+  if (isTrue()) return;
+  await new Promise<void>((resolve) => {
+    const stop = server.acknowledgements.onChange(() => {
+      if (!isTrue()) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
 /** Values that a test takes one by one, now or when they come. */
 export class Inbox<T> {
   readonly #values: T[] = [];
