@@ -9,8 +9,10 @@ function markdownUnder(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md')).map((name) => join(folder, name));
 }
 
+const holdsFiles = (folder: string): boolean => readdirSync(folder, { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
+
 const foldersIn = (folder: string): readonly string[] =>
-  readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name));
+  readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => join(folder, entry.name)).filter(holdsFiles);
 
 describe('the documents', () => {
   it('the map names every app, lib, contract and kind of test', () => {
