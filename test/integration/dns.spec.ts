@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 
+import { createAuthority, issueServing } from '#adapters/certificates';
 import { startXdsServer, type XdsServer } from '#adapters/xds-grpc';
 import type { Frontend, PlannedBackend, PlannedBackendId } from '#domain/routing-plan';
 import { renderXdsSnapshot } from '#domain/xds-snapshot';
 import { createLogger, SystemClock } from '#platform';
 import { until } from '#testing';
 
-import { createAuthority, issueServing } from '../../apps/spoke/src/controller/xds/certificates.js';
 import { startDnsRole, type DnsRole } from '../../apps/spoke/src/dns/index.js';
 
 const run = promisify(execFile);
@@ -53,8 +53,9 @@ interface Dug {
   let role: DnsRole;
 
   beforeAll(async () => {
-    const authority = await createAuthority('test', Date.now(), LIFE_MS);
-    const serving = await issueServing(authority, ['spillway-spoke-controller.spillway-system.svc'], Date.now(), LIFE_MS);
+    const validity = { nowMs: Date.now(), backdateMs: 60_000, lifeMs: LIFE_MS };
+    const authority = await createAuthority('test', validity);
+    const serving = await issueServing(authority, ['spillway-spoke-controller.spillway-system.svc'], validity);
     writeFileSync(join(folder, 'ca.crt'), authority.certificatePem);
     writeFileSync(join(folder, 'token'), `${TOKEN}\n`);
     controller = await startXdsServer({

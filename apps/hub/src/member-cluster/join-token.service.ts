@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 
 import { Inject, Injectable } from '@nestjs/common';
 
-import { certificateFingerprint } from '#adapters/hub-ca';
+import { certificateFingerprint } from '#adapters/certificates';
 import { encodeJoinToken } from '#contracts/spoke-api';
 import { clusterId, FleetError, type Problem } from '#domain/fleet';
 import { memberNameProblems } from '#domain/membership';

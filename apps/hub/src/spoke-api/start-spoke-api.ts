@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-import { certificateFingerprint, issueServingCertificate, loadHubAuthority, SERVING_LIFE_MS } from '#adapters/hub-ca';
+import { certificateFingerprint, issueHubServing, loadHubAuthority, SERVING_LIFE_MS } from '#adapters/certificates';
 import type { Logger } from '#platform';
 import type { Clock, FleetStore, HubAuthority } from '#ports';
 
@@ -89,7 +89,7 @@ export async function startSpokeApi(options: SpokeApiOptions): Promise<SpokeApi>
     path.endsWith('/Enrol') ? { kind: 'anonymous' } : { kind: 'caller', key: await authenticateCaller(authorization, body, { enrolment: store.enrolment, clock, audience: enrolment.audience, replays }) };
   const metrics = createSpokeApiMetrics(options.registry, { longPolls: () => sync.waitingCount, replayEntries: () => replays.size, viewSequence: () => follower.fold.sequence });
   const certificates = { authority, hosts: [...new Set([...options.certificateHosts, 'localhost', '127.0.0.1'])] };
-  const certificate = await issueServingCertificate(authority, certificates.hosts, clock.nowMs());
+  const certificate = await issueHubServing(authority, certificates.hosts, clock.nowMs());
   const listener = new MachineListener({ handlers, admit, certificate, clock, logger, metrics, limits: settings });
   const port = await listener.listen(options.host, options.port);
   const renewal = renewForEver(listener, certificates, { clock, logger, signal: stop.signal });
@@ -114,7 +114,7 @@ async function renewForEver(listener: MachineListener, { authority, hosts }: { r
     await sleepLong(run.clock, waitMs, run.signal);
     if (run.signal.aborted) return;
     try {
-      listener.replaceCertificate(await issueServingCertificate(authority, hosts, run.clock.nowMs()));
+      listener.replaceCertificate(await issueHubServing(authority, hosts, run.clock.nowMs()));
       waitMs = (SERVING_LIFE_MS * 2) / 3;
     } catch (error) {
       run.logger.error({ err: error }, 'could not renew the serving certificate');

@@ -1,9 +1,9 @@
+import { createAuthority, issueServing, isSignedBy, readCertificate, type KeyedCertificate } from '#adapters/certificates';
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { isFleetError } from '#domain/fleet';
 import type { Clock, Kube, KubeRef } from '#ports';
 
 import { applySecret, applyTextConfigMap, createSecret, secretEntries, type Entries } from '../own/own-data.js';
-import { createAuthority, issueServing, isSignedBy, readCertificate, type KeyedCertificate } from './certificates.js';
 
 /** What the xDS listener serves with, and what its clients trust. */
 export interface XdsTls {
@@ -26,6 +26,8 @@ export interface XdsTlsOptions {
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Lives of the authority and of the serving certificate. */
 export const XDS_TLS_LIFE = { authorityMs: 3_650 * DAY_MS, servingMs: 90 * DAY_MS } as const;
+/** Clocks of nodes may be behind the controller's. */
+const BACKDATE_MS = 60 * 60 * 1000;
 /** A certificate is replaced when this part of its life is left. */
 const RENEW_LEFT = 1 / 3;
 
@@ -68,8 +70,8 @@ interface Renewal {
 async function renew(kube: Kube, clock: Clock, renewal: Renewal): Promise<XdsTls | undefined> {
   const nowMs = clock.nowMs();
   const kept = authorityOf(renewal.stored, nowMs);
-  const authority = kept ?? (await createAuthority('spillway-xds', nowMs, XDS_TLS_LIFE.authorityMs));
-  const serving = await issueServing(authority, renewal.names, nowMs, XDS_TLS_LIFE.servingMs);
+  const authority = kept ?? (await createAuthority('spillway-xds', { nowMs, backdateMs: BACKDATE_MS, lifeMs: XDS_TLS_LIFE.authorityMs }));
+  const serving = await issueServing(authority, renewal.names, { nowMs, backdateMs: BACKDATE_MS, lifeMs: XDS_TLS_LIFE.servingMs });
   const caBundlePem = kept === undefined ? bundle(authority, renewal.stored, nowMs) : (renewal.stored?.get(KEYS.caCertificate)?.toString('utf8') ?? authority.certificatePem);
   const entries = new Map([
     [KEYS.caCertificate, caBundlePem],

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 
-import { randomBytes, webcrypto } from 'node:crypto';
+import { createHash, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 
 import * as x509 from '@peculiar/x509';
 
@@ -8,6 +9,13 @@ import * as x509 from '@peculiar/x509';
 export interface KeyedCertificate {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
+}
+
+/** When a certificate holds: from a while before now, for clocks that are behind ours, to the end of its life. */
+export interface Validity {
+  readonly nowMs: number;
+  readonly backdateMs: number;
+  readonly lifeMs: number;
 }
 
 /** What a certificate says of itself. */
@@ -19,43 +27,44 @@ export interface CertificateFacts {
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-// Clocks of nodes may be behind the controller's.
-const BACKDATE_MS = 60 * 60 * 1000;
 
 /** A new certificate authority. */
-export async function createAuthority(commonName: string, nowMs: number, lifeMs: number): Promise<KeyedCertificate> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+export async function createAuthority(commonName: string, { nowMs, backdateMs, lifeMs }: Validity): Promise<KeyedCertificate> {
+  const keys = await createKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
-    name: [{ CN: [commonName] }],
-    notBefore: new Date(nowMs - BACKDATE_MS),
+    name: [{ O: ['Spillway'], CN: [commonName] }],
+    notBefore: new Date(nowMs - backdateMs),
     notAfter: new Date(nowMs + lifeMs),
     keys,
     signingAlgorithm: ALGORITHM,
-    extensions: [new x509.BasicConstraintsExtension(true, 0, true), new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true), await x509.SubjectKeyIdentifierExtension.create(keys.publicKey)],
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
   });
   return { certificatePem: certificate.toString('pem'), privateKeyPem: await exportKey(keys.privateKey) };
 }
 
-/** A new server certificate for names and addresses, signed by an authority. */
-export async function issueServing(authority: KeyedCertificate, names: readonly string[], nowMs: number, lifeMs: number): Promise<KeyedCertificate> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+/** A new server certificate for DNS names and IP addresses, signed by an authority and never outside its validity. */
+export async function issueServing(authority: KeyedCertificate, names: readonly string[], { nowMs, backdateMs, lifeMs }: Validity): Promise<KeyedCertificate> {
+  const keys = await createKeys();
   const issuer = new x509.X509Certificate(authority.certificatePem);
-  const signingKey = await importKey(authority.privateKeyPem);
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: [{ CN: [names[0] ?? 'spillway'] }],
     issuer: issuer.subject,
-    notBefore: new Date(nowMs - BACKDATE_MS),
+    notBefore: new Date(Math.max(nowMs - backdateMs, issuer.notBefore.getTime())),
     notAfter: new Date(Math.min(nowMs + lifeMs, issuer.notAfter.getTime())),
     publicKey: keys.publicKey,
-    signingKey,
+    signingKey: await importKey(authority.privateKeyPem),
     signingAlgorithm: ALGORITHM,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: isIp(value) ? 'ip' : 'dns', value }))),
+      new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }))),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
     ],
   });
@@ -79,7 +88,10 @@ export async function isSignedBy(certificatePem: string, authorityPem: string): 
   return new x509.X509Certificate(certificatePem).verify({ publicKey: authority.publicKey, signatureOnly: true });
 }
 
-const isIp = (name: string): boolean => /^[0-9.]+$/.test(name) || name.includes(':');
+/** SHA-256 of a certificate's DER, hex: what a join token pins. */
+export const certificateFingerprint = (certificatePem: string): string => createHash('sha256').update(new X509Certificate(certificatePem).raw).digest('hex');
+
+const createKeys = (): Promise<webcrypto.CryptoKeyPair> => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 
 // RFC 5280 §4.1.2.2: positive, at most 20 octets.
 const serialNumber = (): string => `01${randomBytes(15).toString('hex')}`;
