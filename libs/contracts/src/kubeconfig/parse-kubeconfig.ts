@@ -3,6 +3,8 @@ import { parseDocument } from 'yaml';
 import type { Problem } from '#domain/fleet';
 import { chosenKubeconfig, KUBECONFIG_LENGTH_MAX, kubeconfigProblems, memberConnection, type KubeconfigOptions, type MemberConnection } from '#domain/membership';
 
+import { pemProblems } from './pem-problems.js';
+
 /** A kubeconfig that was read: every problem, or what it says. */
 export type ParsedKubeconfig =
   | { readonly ok: false; readonly problems: readonly Problem[] }
@@ -21,7 +23,10 @@ export function parseKubeconfig(text: string, options: KubeconfigOptions): Parse
   if ('fault' in parsed) return refusal('KUBECONFIG_NOT_YAML', `The kubeconfig is no valid YAML: ${parsed.fault}.`);
   const problems = kubeconfigProblems(parsed.value, options);
   if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, connection: memberConnection(parsed.value, options), text: JSON.stringify(chosenKubeconfig(parsed.value, options)) };
+  const connection = memberConnection(parsed.value, options);
+  const unreadable = pemProblems(connection);
+  if (unreadable.length > 0) return { ok: false, problems: unreadable };
+  return { ok: true, connection, text: JSON.stringify(chosenKubeconfig(parsed.value, options)) };
 }
 
 const refusal = (code: string, message: string): ParsedKubeconfig => ({ ok: false, problems: [{ path: '', code, message }] });

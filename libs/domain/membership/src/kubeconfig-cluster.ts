@@ -13,7 +13,7 @@ const REFUSED: readonly RefusedField[] = [
 
 /** What is wrong with the cluster part: where it leads, and whom it trusts. */
 export function clusterProblems(entry: KubeconfigEntry, options: { readonly allowLocalServers: boolean }): readonly Problem[] {
-  return [...fieldProblems(entry, ACCEPTED, REFUSED), ...serverProblems(entry, options), ...caProblems(entry)];
+  return [...fieldProblems(entry, ACCEPTED, REFUSED), ...serverProblems(entry, options), ...caProblems(entry), ...serverNameProblems(entry)];
 }
 
 function serverProblems(entry: KubeconfigEntry, options: { readonly allowLocalServers: boolean }): readonly Problem[] {
@@ -36,4 +36,12 @@ function caProblems(entry: KubeconfigEntry): readonly Problem[] {
   const value = entry.value['certificate-authority-data'];
   if (value === undefined || value === null || value === '' || decodePem(value) !== undefined) return [];
   return [{ path: `${entry.path}.certificate-authority-data`, code: 'KUBECONFIG_CA_INVALID', message: 'certificate-authority-data must be a PEM certificate in base64.' }];
+}
+
+const HOST_NAME = /^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$/;
+
+function serverNameProblems(entry: KubeconfigEntry): readonly Problem[] {
+  const value = entry.value['tls-server-name'];
+  if (value === undefined || value === null || value === '' || HOST_NAME.test(asText(value) ?? '')) return [];
+  return [{ path: `${entry.path}.tls-server-name`, code: 'KUBECONFIG_TLS_SERVER_NAME_INVALID', message: 'tls-server-name must be the host name that the server certificate carries.' }];
 }

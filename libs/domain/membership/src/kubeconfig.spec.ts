@@ -128,6 +128,12 @@ describe('servers and credentials', () => {
     { server: 'https://0.0.0.0:6443', want: 'KUBECONFIG_SERVER_LOCAL' },
     { server: 'https://169.254.169.254', want: 'KUBECONFIG_SERVER_LOCAL' },
     { server: 'https://[fe80::1]', want: 'KUBECONFIG_SERVER_LOCAL' },
+    { server: 'https://localhost.', want: 'KUBECONFIG_SERVER_LOCAL' },
+    { server: 'https://api.localhost.:6443', want: 'KUBECONFIG_SERVER_LOCAL' },
+    { server: 'https://2130706433', want: 'KUBECONFIG_SERVER_LOCAL' },
+    { server: 'https://[64:ff9b::a9fe:a9fe]', want: 'KUBECONFIG_SERVER_LOCAL' },
+    { server: 'https://100.100.100.200', want: 'KUBECONFIG_SERVER_LOCAL' },
+    { server: 'https://168.63.129.16', want: 'KUBECONFIG_SERVER_LOCAL' },
   ])('server "$server" is $want', ({ server, want }) => {
     expect(codes(withCluster({ server }))).toEqual([want]);
   });
@@ -144,6 +150,9 @@ describe('servers and credentials', () => {
     { name: 'a token that would break out of its header', user: { token: 'a\r\nX: y' }, want: 'KUBECONFIG_TOKEN_INVALID' },
   ])('$name is $want', ({ user, want }) => {
     expect(codes(kubeconfig({ user }))).toEqual([want]);
+  });
+  it.each(['a\r\nb', 5, 'a b', '-a', 'x'.repeat(254)])('a tls-server-name of %j is refused', (name) => {
+    expect(codes(withCluster({ 'tls-server-name': name }))).toEqual(['KUBECONFIG_TLS_SERVER_NAME_INVALID']);
   });
   it('a CA that is no PEM is refused', () => {
     expect(codes(withCluster({ 'certificate-authority-data': 'AAAA' }))).toEqual(['KUBECONFIG_CA_INVALID']);
