@@ -7,7 +7,7 @@ import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 
-import { issueServingCertificate, loadHubAuthority } from '#adapters/hub-ca';
+import { issueHubServing, loadHubAuthority } from '#adapters/certificates';
 import { clusterId } from '#domain/fleet';
 import { createLogger, SystemClock } from '#platform';
 import { FakeClock, FakeFleetStore } from '#testing';
@@ -38,7 +38,7 @@ describe('connections of strangers', () => {
     const clock = new SystemClock();
     const authority = await loadHubAuthority(new FakeFleetStore(new FakeClock(clock.nowMs())).hubState, clock);
     caPem = authority.certificatePem;
-    const certificate = await issueServingCertificate(authority, ['127.0.0.1'], clock.nowMs());
+    const certificate = await issueHubServing(authority, ['127.0.0.1'], clock.nowMs());
     const metrics = createSpokeApiMetrics(new Registry(), { longPolls: () => 0, replayEntries: () => 0, viewSequence: () => 0n });
     listener = new MachineListener({ handlers: new Map([[REPORT, handler]]), admit, certificate, clock, logger: createLogger({ app: 'hub', level: 'silent' }), metrics, limits: LIMITS });
     port = await listener.listen('127.0.0.1', 0);
