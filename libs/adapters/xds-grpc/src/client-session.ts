@@ -25,6 +25,12 @@ export interface ClientSessionOptions {
 
 const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
 
+/**
+ * Longest time to connect. A Service's address may lead to a pod that has just gone without a word: TCP would go on asking
+ * that pod for two minutes, since connection tracking keeps where the first packet went; a new connection is led elsewhere.
+ */
+const CONNECT_MS_MAX = 5_000;
+
 type Call = ClientDuplexStream<Buffer, Buffer>;
 
 /** Follows a server over one connection until it ends; resolves with the reason. */
@@ -37,6 +43,9 @@ export async function runClientSession(options: ClientSessionOptions): Promise<s
   options.stopped.addEventListener('abort', cancel);
   try {
     return await new Promise<string>((resolve) => {
+      client.waitForReady(Date.now() + CONNECT_MS_MAX, (error) => {
+        if (error !== undefined) resolve(`no connection within ${CONNECT_MS_MAX / 1000} s`);
+      });
       call.on('data', (bytes: Buffer) => session.receive(bytes));
       call.on('error', (error: Error) => resolve(error.message));
       call.on('end', () => resolve('the server ended the stream'));

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -327,3 +328,30 @@ async function certificate(host: string): Promise<{ readonly certPem: string; re
   const keyDer = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
   return { certPem: made.toString('pem'), keyPem: `-----BEGIN PRIVATE KEY-----\n${keyDer.replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n` };
 }
+
+describe('a server that takes connections and says nothing', () => {
+  // What a Service's address is while it leads to a pod that has gone: only a new connection can be led elsewhere.
+  it('is tried anew on a new connection within seconds', async () => {
+    let connections = 0;
+    const server = createServer(() => {
+      connections += 1;
+    });
+    const sockets = new Set<Socket>();
+    server.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    cleanups.push(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    // Never used: the handshake does not get that far.
+    const readCaPem = async (): Promise<string> => '';
+    const secondConnection = new Promise<void>((resolve) => {
+      server.on('connection', () => {
+        if (connections >= 2) resolve();
+      });
+    });
+    startClient((server.address() as AddressInfo).port, { tls: { readCaPem, serverName: 'spillway-spoke-controller.test' } });
+    await secondConnection;
+    expect(connections).toBeGreaterThanOrEqual(2);
+  }, 30_000);
+});
