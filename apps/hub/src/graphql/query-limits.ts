@@ -28,15 +28,15 @@ export const QUERY_LENGTH_MAX = 32_768;
 /** What one look at the schema costs: it walks all of it. */
 const INTROSPECTION_COST = 5_000;
 
-/** What a page costs beside its items: the whole list is read to find them. */
-const PAGE_COST = 100;
+/** What a page of the query itself costs beside its items: the whole list is read from the store to find them. */
+const ROOT_PAGE_COST = 100;
 
 /** How many items a list without pages is counted as. */
 const PLAIN_LIST_COUNT = 10;
 
 /**
  * A validation rule that refuses operations which nest too deep or would compute too many fields. A field costs one, times
- * the page sizes (`first`) of all fields around it; a page and a look at the schema cost something themselves, so that
+ * the page sizes (`first`) of all fields around it; a page of the query itself and a look at the schema cost something themselves, so that
  * aliases cannot repeat them at no price. How deep introspection nests is limited by graphql-js.
  */
 export const limitQueries =
@@ -110,7 +110,7 @@ class Measure {
     if (field === undefined) return node.name.value === '__schema' || node.name.value === '__type' ? { depth: 1, cost: INTROSPECTION_COST } : NOTHING;
     const type = namedObject(field.type);
     const inner = node.selectionSet === undefined || type === undefined ? NOTHING : this.ofSelections(node.selectionSet, type);
-    const own = field.args.some(isPageSize) ? PAGE_COST : 1;
+    const own = parent === this.#context.getSchema().getQueryType() && field.args.some(isPageSize) ? ROOT_PAGE_COST : 1;
     return { depth: inner.depth + 1, cost: own + inner.cost * this.#itemsOf(node, field) };
   }
 
