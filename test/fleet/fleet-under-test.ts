@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '#adapters/embedded-postgres';
 import { corePath, namespaceObject, clientPod, startTestbed, type ApiObject, type ClusterOptions, type PodRef, type Testbed, type TestbedCluster } from '#testbed';
 
 import { HubClient } from '../../apps/cli/src/hub-client.js';
 import { projectRoot } from '../testbed/machine-room/project-paths.js';
+import { FleetDatabase } from './fleet-database.js';
 import { freePorts } from './free-ports.js';
 import { OwnProcess } from './hub-process.js';
 import { openFolder } from './open-folder.js';
 import { backEndObjects, frontEndObjects, modelDeployment, SAMPLE } from './sample-objects.js';
+import { RunningTraffic } from './running-traffic.js';
 import type { TrafficReport } from './traffic.js';
 import { until } from './until.js';
 
@@ -29,8 +30,14 @@ export const THREE_CLUSTERS: readonly ClusterOptions[] = [
   { name: 'north-1', nodes: 1, nodeLabels: { 'topology.kubernetes.io/region': 'eu-north', 'topology.kubernetes.io/zone': 'eu-north-a' }, gpu: { product: 'NVIDIA-H100-80GB-HBM3', count: 8 } },
 ];
 
+/** Two small clusters of one network: what tests of the hub need. */
+export const TWO_CLUSTERS: readonly ClusterOptions[] = [{ name: 'east-1' }, { name: 'west-1' }];
+
 const SPOKE_NAMESPACE = 'spillway-system';
 const ROOT = projectRoot();
+const TRAFFIC = join(ROOT, 'dist/test/fleet/traffic.js');
+/** Traffic that nobody stops ends by itself. */
+const TRAFFIC_SECONDS_MAX = 900;
 
 /** The client pod from which a cluster's requests are sent. */
 export const CALLER: PodRef = { namespace: SAMPLE.namespace, name: 'caller' };
@@ -38,7 +45,7 @@ export const CALLER: PodRef = { namespace: SAMPLE.namespace, name: 'caller' };
 /** A running fleet: real clusters on the testbed, and hub, worker and database as processes of their own. */
 export class FleetUnderTest {
   readonly testbed: Testbed;
-  readonly postgres: EmbeddedPostgres;
+  readonly postgres: FleetDatabase;
   readonly hub: OwnProcess;
   readonly worker: OwnProcess;
   readonly client: HubClient;
@@ -46,7 +53,7 @@ export class FleetUnderTest {
   readonly urls: { readonly people: string; readonly machines: string; readonly workerOps: string };
   readonly adminToken: string;
 
-  constructor(parts: { readonly testbed: Testbed; readonly postgres: EmbeddedPostgres; readonly hub: OwnProcess; readonly worker: OwnProcess; readonly folder: string; readonly urls: FleetUnderTest['urls']; readonly adminToken: string }) {
+  constructor(parts: { readonly testbed: Testbed; readonly postgres: FleetDatabase; readonly hub: OwnProcess; readonly worker: OwnProcess; readonly folder: string; readonly urls: FleetUnderTest['urls']; readonly adminToken: string }) {
     this.testbed = parts.testbed;
     this.postgres = parts.postgres;
     this.hub = parts.hub;
@@ -143,10 +150,16 @@ export class FleetUnderTest {
   /** Sends constant traffic from a cluster's client pod and returns what it saw. */
   async traffic(cluster: TestbedCluster, options: { readonly rate: number; readonly seconds: number; readonly url?: string }): Promise<TrafficReport> {
     const url = options.url ?? `http://${SAMPLE.host}/`;
-    const command = [process.execPath, join(ROOT, 'dist/test/fleet/traffic.js'), url, '--rate', String(options.rate), '--seconds', String(options.seconds)];
+    const command = [process.execPath, TRAFFIC, url, '--rate', String(options.rate), '--seconds', String(options.seconds)];
     const result = await cluster.exec(CALLER, command, (options.seconds + 30) * 1000);
     if (result.code !== 0) throw new Error(`traffic in ${cluster.name} failed: ${result.stderr}`);
     return JSON.parse(result.stdout.trim().split('\n').at(-1) ?? '{}') as TrafficReport;
+  }
+
+  /** Sends constant traffic from a cluster's client pod until it is stopped. */
+  async startTraffic(cluster: TestbedCluster, options: { readonly rate: number; readonly url?: string }): Promise<RunningTraffic> {
+    const command = [process.execPath, TRAFFIC, options.url ?? `http://${SAMPLE.host}/`, '--rate', String(options.rate), '--seconds', String(TRAFFIC_SECONDS_MAX)];
+    return new RunningTraffic(cluster.name, await cluster.spawn(CALLER, command));
   }
 
   /** Waits until a burst from a cluster is answered by exactly these clusters. */
@@ -181,7 +194,8 @@ interface GatewayStatus extends ApiObject {
 export async function startFleet(options: FleetOptions): Promise<FleetUnderTest> {
   const say = options.onProgress ?? (() => undefined);
   const folder = openFolder('spillway-fleet-');
-  const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), isDurable: false });
+  const [databasePort = 0] = await freePorts(1);
+  const postgres = await FleetDatabase.start(join(folder, 'postgres'), databasePort);
   const testbed = await startTestbed({ clusters: options.clusters, onProgress: say }).catch(async (error: unknown) => {
     await postgres.stop();
     throw error;

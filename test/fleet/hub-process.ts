@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, openSync, readFileSync } from 'node:fs';
+import { fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { until } from './until.js';
@@ -18,6 +18,7 @@ export class OwnProcess {
   readonly logFile: string;
   readonly #options: ProcessOptions;
   #child: ChildProcess | undefined;
+  #logStart = 0;
 
   constructor(options: ProcessOptions) {
     this.#options = options;
@@ -32,6 +33,7 @@ export class OwnProcess {
   /** Starts it and waits until it says ready. */
   async start(): Promise<void> {
     const log = openSync(this.logFile, 'a');
+    this.#logStart = fstatSync(log).size;
     const child = spawn(process.execPath, [this.#options.program], { env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...this.#options.env }, stdio: ['ignore', log, log] });
     this.#child = child;
     let ended: string | undefined;
@@ -42,6 +44,11 @@ export class OwnProcess {
       if (ended !== undefined) throw new Error(`${this.#options.what} ${ended}:\n${readFileSync(this.logFile, 'utf8').split('\n').slice(-30).join('\n')}`);
       return isReady(this.#options.readyUrl);
     }, 60_000);
+  }
+
+  /** What it wrote since its last start. */
+  log(): string {
+    return readFileSync(this.logFile).subarray(this.#logStart).toString('utf8');
   }
 
   /** Ends it with a signal and waits until it is gone. */

@@ -89,9 +89,12 @@ async function run(): Promise<void> {
   const total = Math.ceil(Number(values.rate) * Number(values.seconds));
   const pending: Promise<TrafficAnswer>[] = [];
   let stopped = false;
-  process.on('SIGTERM', () => {
+  const stop = (): void => {
     stopped = true;
-  });
+  };
+  process.on('SIGTERM', stop);
+  // Whoever started it is gone.
+  process.stdin.on('end', stop).on('error', stop).resume();
   const startMs = performance.now();
   for (let sent = 0; sent < total && !stopped; sent += 1) {
     const waitMs = startMs + sent * intervalMs - performance.now();
@@ -101,6 +104,7 @@ async function run(): Promise<void> {
     if (values.each) void answer.then((one) => process.stdout.write(`${JSON.stringify(one)}\n`));
   }
   process.stdout.write(`${JSON.stringify(summarise(await Promise.all(pending)))}\n`);
+  process.stdin.destroy();
 }
 
 await run();

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -117,6 +117,13 @@ export class TestbedCluster {
         else reject(new Error(`${command.join(' ')} in ${pod.namespace}/${pod.name} was ended after ${timeoutMs} ms`, { cause: error }));
       });
     });
+  }
+
+  /** Starts a command in a running container's namespaces, with pipes for its input and output; the caller ends it. */
+  async spawn(pod: PodRef, command: readonly string[]): Promise<ChildProcess> {
+    const pid = await this.containerPid(pod);
+    const [program = '', ...args] = besideContainer(pid, command);
+    return spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...processEnvironment(pid) } });
   }
 
   /** Sends requests from a pod, each over a connection and a look-up of its own. */
