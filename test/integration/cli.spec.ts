@@ -36,7 +36,7 @@ describe('the spillway command', () => {
     for (const stream of [up.stdout, up.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (upOutput += text));
     await until('spillway up says that it is up', () => {
       if (up.exitCode !== null) throw new Error(`spillway up ended with ${up.exitCode}: ${upOutput}`);
-      return upOutput.includes('next: spillway join');
+      return upOutput.includes('spillway join NAME');
     });
   }, 120_000);
   afterAll(async () => {
@@ -114,9 +114,11 @@ describe('the spillway command', () => {
     { name: 'neither way into the cluster', args: () => ['join', 'x'], code: 2, err: /pass --kubeconfig FILE, or --print/ },
     { name: 'an unknown output format', args: () => ['clusters', '-o', 'xml'], code: 2, err: /use one of table, json, yaml/ },
     { name: 'a freeze without a reason', args: () => ['freeze'], code: 2, err: /--reason/ },
-    { name: 'an unknown command', args: () => ['joyn'], code: 2, err: /unknown command/ },
+    { name: 'an unknown command', args: () => ['joyn'], code: 2, err: /unknown command[\s\S]*--help/ },
     { name: 'a cluster that is not there', args: () => ['clusters', 'nobody'], code: 1, err: /no cluster nobody/ },
     { name: 'a backend that nobody defines', args: () => ['backends', 'ai/none'], code: 1, err: /no cluster defines the backend ai\/none/ },
+    { name: 'to let a cluster leave that joined by token', args: () => ['unjoin', 'edge-1'], code: 1, err: /no way into it[\s\S]*helm uninstall spillway-spoke[\s\S]*unjoin edge-1 --force/ },
+    { name: 'to let a cluster leave that is not there', args: () => ['unjoin', 'nobody'], code: 1, err: /no cluster nobody[\s\S]*spillway clusters/ },
     { name: 'a wrong token', args: () => ['--token', 'wrong-wrong-wrong-wrong', 'clusters'], code: 1, err: /does not accept this token/ },
     { name: 'a hub that is not there', args: () => ['--hub', 'http://127.0.0.1:9', 'clusters'], code: 3, err: /cannot reach the hub at http:\/\/127\.0\.0\.1:9/ },
   ])('refuses $name with its own exit code and the next step', ({ args, code, err }) => {
@@ -129,6 +131,7 @@ describe('the spillway command', () => {
     const left = cli('unjoin', 'edge-1', '--force', '--wait');
     expect(left.code).toBe(0);
     expect(left.err).toContain('kubectl delete namespace spillway-system');
+    expect(left.err).toContain('finalizer spillway.dev/address-protection');
     expect(cli('clusters').err).toBe('nothing to show\n');
   });
 });

@@ -20,11 +20,12 @@ function settingsFile(env: Env): string {
   return env['SPILLWAY_CONFIG'] ?? join(home, 'spillway', 'config.yaml');
 }
 
-/** Saves the hub's address and token, readable by the owner only. */
-export function saveSettings(env: Env, settings: CliSettings): void {
+/** Saves the hub's address and token, readable by the owner only, and says in which file. */
+export function saveSettings(env: Env, settings: CliSettings): string {
   const file = settingsFile(env);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeFileSync(file, stringify(settings), { mode: 0o600 });
+  return file;
 }
 
 /** The hub that flags, else environment, else the settings file name. */

@@ -28,6 +28,7 @@ function buildProgram(context: CommandContext): Command {
     .option('--hub <url>', 'the hub’s address for people (else SPILLWAY_HUB, else the settings file)')
     .option('--token <token>', 'access token (else SPILLWAY_TOKEN, else the settings file)')
     .exitOverride()
+    .showHelpAfterError('  → add --help to see what can be written')
     .configureOutput({ writeOut: (text) => context.terminal.out(text.trimEnd()), writeErr: (text) => context.terminal.err(text.trimEnd()) });
   program.configureHelp({ sortSubcommands: false });
   addUpCommand(program, context);

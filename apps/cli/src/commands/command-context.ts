@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 import type { Env } from '#platform';
 import type { Clock } from '#ports';
@@ -47,8 +47,11 @@ export function collectLabels(text: string, before: readonly LabelFlag[] = []): 
 /** Collects a repeatable flag. */
 export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
+/** `--timeout` of commands that take `--wait`. */
+export const timeoutOption = (): Option => new Option('--timeout <duration>', 'for --wait, such as 90s, 5m or 1h').argParser(parseDuration).default(300_000, '5m');
+
 /** Parses a duration such as `90s`, `5m` or `1h` into milliseconds. */
-export function parseDuration(text: string): number {
+function parseDuration(text: string): number {
   const match = /^(\d+)(s|m|h)$/.exec(text);
   if (match === null) throw new InvalidArgumentError('write a duration such as 90s, 5m or 1h.');
   return Number(match[1]) * { s: 1_000, m: 60_000, h: 3_600_000 }[match[2] as 's' | 'm' | 'h'];

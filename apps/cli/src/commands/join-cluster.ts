@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { CliError, EXIT } from '../exit-codes.js';
 import { reasonOf, type HubClient, type UserError } from '../hub-client.js';
 import { startProgress, type Progress } from '../terminal.js';
-import { collectLabels, hubOf, parseDuration, type CommandContext, type HubFlags, type LabelFlag } from './command-context.js';
+import { collectLabels, hubOf, timeoutOption, type CommandContext, type HubFlags, type LabelFlag } from './command-context.js';
 import { USER_ERRORS, type ClusterView, type ConditionView } from './fleet-documents.js';
 import { requireCluster } from './list-clusters.js';
 
@@ -44,7 +44,7 @@ export function addJoinCommand(program: Command, context: CommandContext): void 
     .option('--print', 'print the command to run in the cluster instead of reaching into it')
     .option('--replace', 'with --print: let another cluster take over a name in use')
     .option('--wait', 'wait until the cluster’s spoke has told everything once')
-    .option('--timeout <duration>', 'for --wait', parseDuration, 300_000)
+    .addOption(timeoutOption())
     .action(async (name: string, _flags: JoinFlags, command: Command) => join(context, name, command.optsWithGlobals<JoinFlags>()));
 }
 
@@ -73,8 +73,14 @@ async function register(hub: HubClient, name: string, flags: JoinFlags): Promise
   } catch (error) {
     // A spoke that joins again (a new token for a known cluster) keeps its registration.
     const isKnown = flags.print === true && error instanceof CliError && error.message.startsWith('CLUSTER_NAME_TAKEN');
-    if (!isKnown) throw error;
+    if (!isKnown) throw withHint(error);
   }
+}
+
+// A cluster on this machine (kind, k3d) is the usual way to try things out.
+function withHint(error: unknown): unknown {
+  const isLocal = error instanceof CliError && error.message.startsWith('KUBECONFIG_SERVER_LOCAL');
+  return isLocal ? new CliError(error.exitCode, error.message, 'to try it with a cluster on the hub’s machine: spillway up --allow-local-clusters') : error;
 }
 
 function readKubeconfig(file: string): string {

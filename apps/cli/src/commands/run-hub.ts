@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 import { startEmbeddedPostgres } from '#adapters/embedded-postgres';
 import { loadHubConfig, startHub } from '#apps/hub';
 import { loadWorkerConfig, startWorker } from '#apps/worker';
@@ -37,10 +39,15 @@ export async function runHub(context: CommandContext, flags: UpFlags): Promise<R
     progress.update('starting the worker');
     const worker = await startWorker(loadWorkerConfig(env));
     stops.push(() => worker.stop());
-    saveSettings(context.env, { hub: hub.urls.people, token: settings.adminToken });
+    const saved = saveSettings(context.env, { hub: hub.urls.people, token: settings.adminToken });
     progress.done('Spillway is up');
-    announce(context, settings, hub.urls);
-    return { stop: stopAll };
+    announce(context, { ...hub.urls, token: join(settings.folder, 'admin-token'), saved });
+    return {
+      stop: async () => {
+        context.terminal.err('stopping');
+        await stopAll();
+      },
+    };
   } catch (error) {
     progress.fail('could not start');
     await stopAll();
@@ -69,14 +76,14 @@ function processEnv(context: CommandContext, flags: UpFlags, settings: EmbeddedS
   };
 }
 
-function announce(context: CommandContext, settings: EmbeddedSettings, urls: { readonly people: string; readonly machines: string }): void {
+function announce(context: CommandContext, { people, machines, token, saved }: Readonly<Record<'people' | 'machines' | 'token' | 'saved', string>>): void {
   context.terminal.out(
     [
-      `  GraphQL   ${urls.people}/graphql   (GraphiQL at ${urls.people}/graphiql)`,
-      `  spokes    ${urls.machines}`,
-      `  token     in ${settings.folder}/admin-token; the CLI on this machine already has it`,
+      `  GraphQL   ${people}/graphql   (GraphiQL at ${people}/graphiql)`,
+      `  spokes    ${machines}   (members must reach it; another address: --advertise)`,
+      `  token     in ${token}; the CLI finds it and this hub in ${saved}`,
       '',
-      'next: spillway join NAME --kubeconfig FILE --wait',
+      'It runs until Ctrl-C. Next, in another terminal: spillway join NAME --kubeconfig FILE --wait',
     ].join('\n'),
   );
 }
