@@ -8,20 +8,26 @@ const REPLICAS = { 'east-1': 2, 'west-1': 4, 'north-1': 2 } as const;
 export async function runRealDemo(options: { readonly check: boolean }): Promise<number> {
   const story = new Story();
   story.chapter('Three real Kubernetes API servers, five nodes, one hub');
-  const fleet = await startFleet({ clusters: THREE_CLUSTERS, onProgress: (message) => story.say(message) }).catch((error: unknown) => {
-    story.expect(false, error instanceof Error ? error.message : String(error));
-  });
-  if (fleet === undefined) return story.exitCode();
+  const starting = startFleet({ clusters: THREE_CLUSTERS, onProgress: (message) => story.say(message) });
   let interrupted = false;
+  // While the fleet starts, its end waits for the start: what is half there cannot be taken down whole.
   const interrupt = (): void => {
     interrupted = true;
-    void fleet.stop().then(() => process.exit(130));
+    story.chapter('Ending the fleet (a start under way is finished first)');
+    void starting
+      .then((fleet) => fleet.stop())
+      .catch(() => undefined)
+      .then(() => process.exit(130));
   };
   process.once('SIGINT', interrupt);
   process.once('SIGTERM', interrupt);
+  const fleet = await starting.catch((error: unknown) => {
+    if (!interrupted) story.expect(false, error instanceof Error ? error.message : String(error));
+  });
+  if (fleet === undefined) return story.exitCode();
   try {
-    await tell(story, fleet);
-    if (!options.check) await stayUp(story, fleet);
+    if (!interrupted) await tell(story, fleet);
+    if (!interrupted && !options.check) await stayUp(story, fleet);
   } catch (error) {
     if (!interrupted) story.expect(false, error instanceof Error ? error.message : String(error));
   } finally {

@@ -198,6 +198,7 @@ export async function startFleet(options: FleetOptions): Promise<FleetUnderTest>
   const postgres = await FleetDatabase.start(join(folder, 'postgres'), databasePort);
   const testbed = await startTestbed({ clusters: options.clusters, onProgress: say }).catch(async (error: unknown) => {
     await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
     throw error;
   });
   const urls = await pickUrls(testbed.hubAddress);
