@@ -115,5 +115,5 @@ export const LEFT_TO_DO: readonly string[] = [
   `kubectl delete gatewayclass ${GATEWAY_CLASS}`,
   `kubectl delete ipaddresses -l ipaddress.kubernetes.io/managed-by=${ADDRESS_MANAGER}`,
   `take the finalizer ${ADDRESS_FINALIZER} off Gateways and ServiceCIDRs`,
-  'nft delete table inet spillway (on every node)',
+  'nft delete table ip spillway (on every node)',
 ];

@@ -452,6 +452,17 @@ describe('a member that is to leave', () => {
   };
   const isGone = async (bench: MemberBench): Promise<boolean> => (await bench.store.membership.find(EAST)) === undefined;
 
+  it('touches nothing behind a UID that is not its own: a second name for a member does not take the member down', async () => {
+    const bench = await leaving();
+    // The same kubeconfig now leads to a cluster that this name was never bound to.
+    const kubeSystem = await bench.kube.find(KUBE_KINDS.namespace, { name: 'kube-system' });
+    bench.kube.seed(KUBE_KINDS.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { ...kubeSystem?.metadata, name: 'kube-system', uid: 'another-cluster' } });
+    await bench.reconcile();
+    expect(await isGone(bench)).toBe(true);
+    expect((await namespaceOf(bench))?.metadata.annotations?.[LEAVE_ANNOTATION]).toBeUndefined();
+    expect(await bench.kube.find(KUBE_KINDS.ipAddress, { name: '172.30.9.9' })).toBeDefined();
+  });
+
   it('goes step by step: routes, node agents, the other pods, what is ours; and then it is no member any more', async () => {
     const bench = await leaving();
     const stages: string[] = [];

@@ -1,3 +1,4 @@
+import { KUBE_KINDS } from '#contracts/kube-objects';
 import { parseKubeconfig } from '#contracts/kubeconfig';
 import { clusterId, FleetError, isFleetError } from '#domain/fleet';
 import { apiReachableCondition, condition, type MemberConnection } from '#domain/membership';
@@ -80,7 +81,9 @@ export class MemberReconciler {
     const { store, clock, settings, logger } = this.#parts;
     const { cluster, removal } = visit.record;
     const requestId = String(removal?.requestedAtMs ?? 0);
-    const stage = await leaveMember(visit.kube, { requestId, nowMs: clock.nowMs(), waitMs: settings.leaveWaitMs });
+    // Installing binds the UID first: behind another UID, or before any was bound, nothing is this member's to take out.
+    const isOurs = (await visit.kube.find(KUBE_KINDS.namespace, { name: 'kube-system' }))?.metadata.uid === cluster.uid;
+    const stage = isOurs ? await leaveMember(visit.kube, { requestId, nowMs: clock.nowMs(), waitMs: settings.leaveWaitMs }) : ({ kind: 'gone' } as const);
     if (stage.kind === 'waiting') {
       await visit.notes.write({ conditions: [apiReachableCondition(undefined), condition('Leaving', 'True', stage.reason, stage.message)] });
       return { nextRunInMs: Math.min(SOON_MS, settings.probeIntervalMs) };
