@@ -5,19 +5,24 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
+/** What the monotonic clock shows at the start: like a real one's, it is no time of day and no whole number. */
+const MONOTONIC_START_MS = 3_600_000.25;
+
 /** A clock that stands still until a test advances it. */
 export class FakeClock extends Clock {
+  readonly #startMs: number;
   #nowMs: number;
   #sleepers: Sleeper[] = [];
   constructor(startMs = 1_700_000_000_000) {
     super();
+    this.#startMs = startMs;
     this.#nowMs = startMs;
   }
   nowMs(): number {
     return this.#nowMs;
   }
   monotonicMs(): number {
-    return this.#nowMs;
+    return this.#nowMs - this.#startMs + MONOTONIC_START_MS;
   }
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (ms <= 0 || signal?.aborted === true) return;

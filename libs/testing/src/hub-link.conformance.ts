@@ -112,6 +112,13 @@ export function describeHubLink(name: string, harness: HubLinkHarness): void {
       expect(await sync(identity, second.cursor, 10_000)).toMatchObject({ full: false, changed: [], removed: ['backend/ai/model'] });
     });
 
+    it('a wait is any time, not whole milliseconds alone: what is left of one is a difference of clock readings', async () => {
+      const identity = await enrolled();
+      const { cursor } = await sync(identity, undefined, 0.25);
+      await hub.offer(1);
+      expect(endpointsOf(await sync(identity, cursor, 1_234.567))).toEqual([1]);
+    });
+
     it('a cursor ahead of all that the hub holds is answered with nothing: the caller keeps what it has', async () => {
       const identity = await enrolled();
       await hub.offer(1);

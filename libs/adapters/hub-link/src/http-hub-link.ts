@@ -85,7 +85,8 @@ export class HttpHubLink extends HubLink {
   }
 
   async sync(identity: SpokeIdentity, cursor: SyncCursor | undefined, waitMs: number, signal: AbortSignal): Promise<HubSync> {
-    const boundedWaitMs = Math.min(waitMs, SPOKE_API_LIMITS.syncWaitMsMax);
+    // The wire has whole milliseconds; a clock's differences are none.
+    const boundedWaitMs = Math.floor(Math.min(Math.max(waitMs, 0), SPOKE_API_LIMITS.syncWaitMsMax));
     const request = { epoch: cursor?.epoch ?? '', sequence: cursor?.sequence ?? 0n, waitMs: boundedWaitMs };
     try {
       return readSync(await this.#connect(identity).client.sync(request, { timeoutMs: boundedWaitMs + SYNC_SLACK_MS, signal }));
