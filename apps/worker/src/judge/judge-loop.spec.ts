@@ -63,6 +63,21 @@ describe('the judge', () => {
     expect(await fleet.freshness()).toEqual(['a stale', 'b fresh']);
     expect((await fleet.store.changeLog.loadView()).view.members.get(clusterId('a'))?.freshness).toBe('stale');
   });
+  it('after a declared restore waits five minutes for a member that is gone, and lets nobody wait longer', async () => {
+    const fleet = new Fleet();
+    const judge = fleet.judge();
+    await fleet.register('a', 'b');
+    await fleet.run(10, judge);
+    await fleet.store.hubState.declareRestore('ann');
+    fleet.talking.delete('b');
+    await fleet.run(299, judge);
+    expect(await fleet.freshness()).toEqual(['a fresh', 'b joining']);
+    await fleet.run(2, judge);
+    expect(await fleet.freshness()).toEqual(['a fresh', 'b stale']);
+    fleet.talking.add('b');
+    await fleet.run(1, judge);
+    expect(await fleet.freshness()).toEqual(['a fresh', 'b fresh']);
+  });
   it('does not count time in which no hub listened', async () => {
     const fleet = new Fleet();
     const judge = fleet.judge();

@@ -65,11 +65,11 @@ describe('staleness', () => {
   it('a silent member is stale after five minutes of listening, once', () => {
     expect(new Fleet(['a', 'b']).run(60).silence('a').run(400).events).toEqual(['a stale at 300']);
   });
-  it('a member that never reported is never stale', () => {
+  it('a member that never reports is stale after five minutes of listening too: nobody waits for its first list for ever', () => {
     const fleet = new Fleet(['a']);
     fleet.freshness.set('new', 'joining');
     fleet.silence('new').run(1_000);
-    expect(fleet.events).toEqual([]);
+    expect(fleet.events).toEqual(['new stale at 301']);
   });
   it('time without a judge does not count', () => {
     expect(new Fleet(['a', 'b']).run(60).silence('a').run(200).sleep(3_600).run(99).events).toEqual([]);

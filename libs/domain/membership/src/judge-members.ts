@@ -34,7 +34,8 @@ export interface JudgeOutcome {
 
 /**
  * Judges silence. A member that reports is fresh by that alone (the store sees to it); one that is silent for `staleAfterMs`
- * of listening becomes stale, unless automation is frozen because the hub suspects itself. A new judge starts counting anew.
+ * of listening becomes stale, unless automation is frozen because the hub suspects itself; so does one that never reports, or
+ * does no more after a declared restore: others wait for its first list no longer. A new judge starts counting anew.
  */
 export function judgeMembers(before: JudgeState | undefined, input: JudgeInput): JudgeOutcome {
   const state = listen(before, input);
@@ -78,7 +79,7 @@ function judgeAutomation(state: JudgeState, input: JudgeInput, isAutomatic: bool
 
 function staleMembers(state: JudgeState, input: JudgeInput): readonly JudgedMember[] {
   return input.members
-    .filter((member) => member.freshness === 'fresh' && state.listenedMs - (state.heard.get(member.clusterId)?.atMs ?? state.listenedMs) >= input.limits.staleAfterMs)
+    .filter((member) => member.freshness !== 'stale' && state.listenedMs - (state.heard.get(member.clusterId)?.atMs ?? state.listenedMs) >= input.limits.staleAfterMs)
     .map((member) => ({ ...member, freshness: 'stale' as const }))
     .sort(byKey((member) => member.clusterId));
 }
