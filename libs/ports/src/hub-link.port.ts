@@ -4,6 +4,8 @@ import type { ClusterId, ImportedBackend, MemberBackend } from '#domain/fleet';
 export interface SyncCursor {
   readonly epoch: string;
   readonly sequence: bigint;
+  /** Tells this place from another of its number in a history that was lost with a database; empty where the hub gave none. */
+  readonly mark: string;
 }
 
 /** A spoke's saved identity: what Enrol bound. The private key never leaves the cluster's own Secret. */

@@ -114,7 +114,7 @@ export class FakeHubLink extends HubLink {
     if (cursor?.epoch === this.epoch && cursor.sequence >= this.#sequence && waitMs > 0) await this.#wait(waitMs, signal);
     this.#authenticate(identity);
     if (cursor?.epoch === this.epoch && cursor.sequence > this.#sequence) return { cursor, full: false, complete: false, changed: [], removed: [], caBundlePem: undefined };
-    const now: SyncCursor = { epoch: this.epoch, sequence: this.#sequence };
+    const now: SyncCursor = { epoch: this.epoch, sequence: this.#sequence, mark: `${this.epoch} ${this.#sequence}` };
     if (cursor?.epoch !== this.epoch) {
       this.fullStates += 1;
       return { cursor: now, full: true, complete: this.isComplete, changed: [...this.#imports.values()].map(resourceOf), removed: [], caBundlePem: this.caBundlePem };

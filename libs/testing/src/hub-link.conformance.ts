@@ -123,7 +123,7 @@ export function describeHubLink(name: string, harness: HubLinkHarness): void {
       const identity = await enrolled();
       await hub.offer(1);
       const { cursor } = await sync(identity);
-      const ahead = { epoch: cursor.epoch, sequence: cursor.sequence + 5n };
+      const ahead = { ...cursor, sequence: cursor.sequence + 5n };
       expect(await sync(identity, ahead)).toMatchObject({ cursor: ahead, full: false, complete: false, changed: [], removed: [] });
     });
 
@@ -134,7 +134,7 @@ export function describeHubLink(name: string, harness: HubLinkHarness): void {
       const waiting = sync(identity, cursor, 30_000);
       await hub.offer(3);
       expect(endpointsOf(await waiting)).toEqual([3]);
-      expect(await sync(identity, { epoch: 'another', sequence: 1n })).toMatchObject({ full: true, cursor: { epoch: cursor.epoch } });
+      expect(await sync(identity, { ...cursor, epoch: 'another' })).toMatchObject({ full: true, cursor: { epoch: cursor.epoch } });
     });
   });
 }

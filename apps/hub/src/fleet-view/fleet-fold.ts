@@ -18,11 +18,13 @@ export class FleetFold {
   readonly #touches: TouchLog;
   #freeze: Freeze | undefined;
   #sequence: bigint;
+  #mark: string;
   #view: FleetView;
 
   constructor(loaded: LoadedView) {
     this.epoch = loaded.epoch;
     this.#sequence = loaded.sequence;
+    this.#mark = loaded.mark;
     this.#members = new Map(loaded.view.members);
     this.#parts = new Map(loaded.view.parts);
     this.#policies = new Map(loaded.view.policies.map((policy) => [policy.name, policy]));
@@ -38,6 +40,11 @@ export class FleetFold {
     return this.#sequence;
   }
 
+  /** The mark of the entry of this number. */
+  get mark(): string {
+    return this.#mark;
+  }
+
   get view(): FleetView {
     return this.#view;
   }
@@ -51,6 +58,7 @@ export class FleetFold {
   apply(batch: ChangeBatch): void {
     for (const change of batch.changes) this.#applyChange(change);
     this.#sequence = batch.sequence;
+    this.#mark = batch.mark;
     this.#view = this.#assemble();
     this.#touches.compact(this.#parts.size);
   }

@@ -39,7 +39,7 @@ describe('connections of strangers', () => {
     const authority = await loadHubAuthority(new FakeFleetStore(new FakeClock(clock.nowMs())).hubState, clock);
     caPem = authority.certificatePem;
     const certificate = await issueHubServing(authority, ['127.0.0.1'], clock.nowMs());
-    const metrics = createSpokeApiMetrics(new Registry(), { longPolls: () => 0, replayEntries: () => 0, viewSequence: () => 0n });
+    const metrics = createSpokeApiMetrics(new Registry(), { longPolls: () => 0, lostHistory: () => 0, replayEntries: () => 0, viewSequence: () => 0n });
     listener = new MachineListener({ handlers: new Map([[REPORT, handler]]), admit, certificate, clock, logger: createLogger({ app: 'hub', level: 'silent' }), metrics, limits: LIMITS });
     port = await listener.listen('127.0.0.1', 0);
   });

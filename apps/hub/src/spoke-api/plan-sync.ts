@@ -44,7 +44,7 @@ export function planSync(fold: FleetFold, planner: FleetPlanner, state: Consumer
 function planFull(fold: FleetFold, planner: FleetPlanner, consumer: ClusterId): SyncPlan {
   const changed = planner.planFleet(fold.view, consumer).backends.map((backend) => ({ backend, version: importedBackendVersion(backend) }));
   const versions = new Map(changed.map(({ backend, version }) => [backend.name, version]));
-  return { full: true, complete: isComplete(fold.view), changed, removed: [], told: { epoch: fold.epoch, sequence: fold.sequence, versions, isWhole: true } };
+  return { full: true, complete: isComplete(fold.view), changed, removed: [], told: { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark, versions, isWhole: true } };
 }
 
 const allNames = (fold: FleetFold, told: ToldState | undefined): ReadonlySet<BackendName> => new Set([...fold.view.parts.keys(), ...(told?.versions.keys() ?? [])]);
@@ -67,7 +67,7 @@ function planDelta(fold: FleetFold, planner: FleetPlanner, scope: { readonly con
     if (had.get(name) !== version) changed.push({ backend, version });
   }
   const versions = versionsAfter(had, changed, removed);
-  return { full: false, complete: false, changed, removed, told: { epoch: fold.epoch, sequence: fold.sequence, versions, isWhole: told?.isWhole ?? false } };
+  return { full: false, complete: false, changed, removed, told: { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark, versions, isWhole: told?.isWhole ?? false } };
 }
 
 // Where nothing changed the same map goes on: most waiting consumers are woken by what does not concern them.

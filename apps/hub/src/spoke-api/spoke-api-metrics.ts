@@ -6,8 +6,16 @@ export interface SpokeApiMetrics {
   finished(method: string, outcome: string, seconds: number): void;
 }
 
+/** What is read at scrape time. */
+interface SpokeApiState {
+  readonly longPolls: () => number;
+  readonly lostHistory: () => number;
+  readonly replayEntries: () => number;
+  readonly viewSequence: () => bigint;
+}
+
 /** Registers the metrics of the machine listener. */
-export function createSpokeApiMetrics(registry: Registry, state: { readonly longPolls: () => number; readonly replayEntries: () => number; readonly viewSequence: () => bigint }): SpokeApiMetrics {
+export function createSpokeApiMetrics(registry: Registry, state: SpokeApiState): SpokeApiMetrics {
   const calls = new Counter({ name: 'spillway_hub_spoke_calls_total', help: 'Calls of the spoke API by method and outcome.', labelNames: ['method', 'outcome'], registers: [registry] });
   const seconds = new Histogram({
     name: 'spillway_hub_spoke_call_seconds',
@@ -17,6 +25,7 @@ export function createSpokeApiMetrics(registry: Registry, state: { readonly long
     registers: [registry],
   });
   gauge(registry, 'spillway_hub_spoke_long_polls', 'Sync calls that wait for news.', state.longPolls);
+  gauge(registry, 'spillway_hub_lost_history_callers', 'Spokes that know what the database does not hold; above 0, declare the restore.', state.lostHistory);
   gauge(registry, 'spillway_hub_spoke_replay_entries', 'Token ids that are remembered against replay.', state.replayEntries);
   gauge(registry, 'spillway_hub_view_sequence', 'Number of the last change in the fleet view of this replica.', () => Number(state.viewSequence()));
   return {

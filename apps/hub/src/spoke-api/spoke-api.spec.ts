@@ -413,7 +413,7 @@ describe('sync', () => {
     const east = await hub.member(EAST, backend(1));
     const west = await hub.member(WEST);
     const { cursor } = await hub.sync(west);
-    expect(await hub.sync(west, { epoch: '0.other', sequence: 5n })).toMatchObject({ full: true, cursor: { epoch: cursor.epoch } });
+    expect(await hub.sync(west, { epoch: '0.other', sequence: 5n, mark: '' })).toMatchObject({ full: true, cursor: { epoch: cursor.epoch } });
     await hub.store.hubState.declareRestore('ada');
     await hub.report(west, fullReport());
     await until('the restored hub follows', async () => (await hub.sync(west, cursor)).cursor.epoch !== cursor.epoch);
@@ -433,6 +433,44 @@ describe('sync', () => {
     });
     await until('the wait is over', () => isOver, hub.clock);
     expect(await waiting).toMatchObject({ full: false, changed: [], removed: [], cursor: ahead });
+  });
+
+  it.each([
+    { name: 'a hub that starts on the backup', swap: async (putBack: () => void) => {
+      await hub.stop();
+      putBack();
+      hub.registry.clear();
+      await hub.start();
+    } },
+    { name: 'a hub below which the backup is put, also while the caller waits,', swap: async (putBack: () => void, west: SpokeIdentity, cursor: SyncCursor) => {
+      let isOver = false;
+      const waiting = hub.sync(west, cursor, 1_000).finally(() => {
+        isOver = true;
+      });
+      await until('the call waits', async () => (await hub.metric('spillway_hub_spoke_long_polls')).endsWith(' 1'));
+      putBack();
+      await until('the wait is over', () => isOver, hub.clock);
+      expect(await waiting).toMatchObject({ cursor, full: false, changed: [], removed: [] });
+    } },
+  ])('$name tells nothing to a caller who knows what was lost, however far the log grows, until the restore is declared', async ({ swap }) => {
+    await hub.store.policies.save(aPolicy(), 'ada');
+    const east = await hub.member(EAST, backend(1));
+    const west = await hub.member(WEST);
+    const backup = hub.store.backup();
+    await hub.report(east, fullReport(backend(2)));
+    await until('west knows of two', async () => (await hub.sync(west)).changed[0]?.backend.providers[0]?.endpoints.length === 2);
+    const { cursor } = await hub.sync(west);
+    await swap(() => hub.store.putBack(backup), west, cursor);
+    const here = { ...west, hubUrl: hub.api.url };
+    // Another history grows past the cursor.
+    for (let index = 0; index < 5; index += 1) await hub.store.policies.save(aPolicy({ name: `p${index}` }), 'ada');
+    await until('the log is past the cursor', async () => (await hub.store.changeLog.head()).sequence > cursor.sequence);
+    expect(await hub.sync(here, cursor)).toMatchObject({ cursor, full: false, changed: [], removed: [] });
+    expect(await hub.sync(here, cursor)).toMatchObject({ cursor, full: false, changed: [], removed: [] });
+    expect(await hub.metric('spillway_hub_lost_history_callers')).toMatch(/ 1$/);
+    await hub.store.hubState.declareRestore('ada');
+    await until('a new epoch is told', async () => (await hub.sync(here, cursor)).full);
+    expect(await hub.metric('spillway_hub_lost_history_callers')).toMatch(/ 0$/);
   });
 
   it('a member that is removed while it waits is told that it is unknown, not that everything is gone', async () => {

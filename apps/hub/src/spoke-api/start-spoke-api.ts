@@ -82,12 +82,12 @@ export async function startSpokeApi(options: SpokeApiOptions): Promise<SpokeApi>
   const caBundlePem = authority.certificatePem;
   const stop = new AbortController();
   const replays = new ReplayCache(settings.replayEntriesMax);
-  const sync = new SyncService({ follower, planner, clock, logger, caBundlePem, longPollsMax: settings.longPollsMax, longPollsPerClusterMax: settings.longPollsPerClusterMax });
+  const sync = new SyncService({ follower, changeLog: store.changeLog, planner, clock, logger, caBundlePem, longPollsMax: settings.longPollsMax, longPollsPerClusterMax: settings.longPollsPerClusterMax });
   const enrolment: EnrolServiceParts = { enrolment: store.enrolment, audience: audienceOf(caFingerprint), caBundlePem, caFingerprint, keyOverlapMs: settings.keyOverlapMs };
   const handlers = createSpokeHandlers({ enrolment, reports: { reports: store.reports, clock, heartbeatIntervalMs: settings.heartbeatIntervalMs }, sync, logger, shutdownSignal: stop.signal });
   const admit = async (path: string, authorization: string | undefined, body: Uint8Array): Promise<Admission> =>
     path.endsWith('/Enrol') ? { kind: 'anonymous' } : { kind: 'caller', key: await authenticateCaller(authorization, body, { enrolment: store.enrolment, clock, audience: enrolment.audience, replays }) };
-  const metrics = createSpokeApiMetrics(options.registry, { longPolls: () => sync.waitingCount, replayEntries: () => replays.size, viewSequence: () => follower.fold.sequence });
+  const metrics = createSpokeApiMetrics(options.registry, { longPolls: () => sync.waitingCount, lostHistory: () => sync.lostHistoryCount, replayEntries: () => replays.size, viewSequence: () => follower.fold.sequence });
   const certificates = { authority, hosts: [...new Set([...options.certificateHosts, 'localhost', '127.0.0.1'])] };
   const certificate = await issueHubServing(authority, certificates.hosts, clock.nowMs());
   const listener = new MachineListener({ handlers, admit, certificate, clock, logger, metrics, limits: settings });

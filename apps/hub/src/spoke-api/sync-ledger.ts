@@ -4,6 +4,7 @@ import type { BackendName, ClusterId } from '#domain/fleet';
 export interface ToldState {
   readonly epoch: string;
   readonly sequence: bigint;
+  readonly mark: string;
   /** Version by name. */
   readonly versions: ReadonlyMap<BackendName, string>;
   /** Whether `versions` is everything that the consumer has. */
@@ -18,9 +19,9 @@ export class SyncLedger {
   readonly #told = new Map<ClusterId, ToldState>();
 
   /** What the consumer has, if this replica told it and nobody else did since. */
-  find(consumer: ClusterId, cursor: { readonly epoch: string; readonly sequence: bigint }): ToldState | undefined {
+  find(consumer: ClusterId, cursor: { readonly epoch: string; readonly sequence: bigint; readonly mark: string }): ToldState | undefined {
     const told = this.#told.get(consumer);
-    return told?.epoch === cursor.epoch && told.sequence === cursor.sequence ? told : undefined;
+    return told?.epoch === cursor.epoch && told.sequence === cursor.sequence && told.mark === cursor.mark ? told : undefined;
   }
 
   save(consumer: ClusterId, told: ToldState): void {

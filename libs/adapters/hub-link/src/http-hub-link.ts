@@ -87,7 +87,7 @@ export class HttpHubLink extends HubLink {
   async sync(identity: SpokeIdentity, cursor: SyncCursor | undefined, waitMs: number, signal: AbortSignal): Promise<HubSync> {
     // The wire has whole milliseconds; a clock's differences are none.
     const boundedWaitMs = Math.floor(Math.min(Math.max(waitMs, 0), SPOKE_API_LIMITS.syncWaitMsMax));
-    const request = { epoch: cursor?.epoch ?? '', sequence: cursor?.sequence ?? 0n, waitMs: boundedWaitMs };
+    const request = { epoch: cursor?.epoch ?? '', sequence: cursor?.sequence ?? 0n, mark: cursor?.mark ?? '', waitMs: boundedWaitMs };
     try {
       return readSync(await this.#connect(identity).client.sync(request, { timeoutMs: boundedWaitMs + SYNC_SLACK_MS, signal }));
     } catch (error) {
@@ -136,7 +136,7 @@ function readSync(answer: SyncResponse): HubSync {
   );
   const bundle = answer.changed.find(({ name, body }) => name === CA_BUNDLE_RESOURCE && body.case === 'caBundle');
   return {
-    cursor: { epoch: answer.epoch, sequence: answer.sequence },
+    cursor: { epoch: answer.epoch, sequence: answer.sequence, mark: answer.mark },
     full: answer.full,
     complete: answer.complete,
     changed,

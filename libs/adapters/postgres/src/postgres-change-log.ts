@@ -9,7 +9,8 @@ import { PART_COLUMNS, toPart } from './part-row.js';
 import { toPolicy } from './policy-row.js';
 import { guarded } from './store-errors.js';
 
-const HEAD_SQL = "SELECT restore_counter || '.' || epoch_id AS epoch, sequence, frozen FROM hub_state WHERE id = 1";
+const MARK_SQL = 'SELECT mark FROM change_log WHERE sequence =';
+const HEAD_SQL = `SELECT restore_counter || '.' || epoch_id AS epoch, sequence, frozen, (${MARK_SQL} hub_state.sequence) AS mark FROM hub_state WHERE id = 1`;
 const MEMBER_COLUMNS = 'id, uid, labels, region, zone, network, freshness, first_list_complete AS "firstListComplete"';
 const POLICY_COLUMNS = 'name, namespaces, may_export AS "mayExport", may_import AS "mayImport", owner';
 // After a declared restore a backup's parts are hidden until their member has told everything anew.
@@ -35,7 +36,7 @@ export class PostgresChangeLog extends ChangeLog {
       const parts = (await sql(`SELECT ${PART_COLUMNS} FROM ${CONFIRMED_PARTS}`)).map(toPart);
       const policies = (await sql(`SELECT ${POLICY_COLUMNS} FROM sameness_policies`)).map(toPolicy);
       const history = (await sql(ENTRIES_SQL, 0)).map(toLogEntry);
-      return { epoch: head.epoch, sequence: head.sequence, view: assembleView(members, parts, policies, head.freeze), history };
+      return { epoch: head.epoch, sequence: head.sequence, mark: head.mark, view: assembleView(members, parts, policies, head.freeze), history };
     });
   }
 
@@ -43,11 +44,16 @@ export class PostgresChangeLog extends ChangeLog {
     return this.#db.snapshot(async (sql) => {
       const head = await readHead(sql);
       if (epoch !== head.epoch || sequence > head.sequence) return undefined;
-      if (sequence === head.sequence) return { epoch, sequence, changes: [] };
+      if (sequence === head.sequence) return { epoch, sequence, mark: head.mark, changes: [] };
       const entries = (await sql(ENTRIES_SQL, sequence)).map(toLogEntry);
       if (entries[0]?.sequence !== sequence + 1n) return undefined;
-      return { epoch, sequence: head.sequence, changes: await readValues(sql, latestPerTarget(entries), head.freeze) };
+      return { epoch, sequence: head.sequence, mark: head.mark, changes: await readValues(sql, latestPerTarget(entries), head.freeze) };
     });
+  }
+
+  async markOf(sequence: bigint): Promise<string | undefined> {
+    const { rows } = await guarded(() => this.#db.pool.query<Row>(`${MARK_SQL} $1`, [sequence]));
+    return rows[0] === undefined ? undefined : String(rows[0]['mark']);
   }
 
   async head(): Promise<{ readonly epoch: string; readonly sequence: bigint }> {
@@ -68,12 +74,13 @@ export class PostgresChangeLog extends ChangeLog {
 interface Head {
   readonly epoch: string;
   readonly sequence: bigint;
+  readonly mark: string;
   readonly freeze: FleetView['freeze'];
 }
 
 const readHead = async (sql: RunSql): Promise<Head> => toHead((await sql(HEAD_SQL))[0] ?? {});
 
-const toHead = (row: Row): Head => ({ epoch: String(row['epoch']), sequence: BigInt(String(row['sequence'])), freeze: parseFreeze(row['frozen']) });
+const toHead = (row: Row): Head => ({ epoch: String(row['epoch']), sequence: BigInt(String(row['sequence'])), mark: typeof row['mark'] === 'string' ? row['mark'] : '', freeze: parseFreeze(row['frozen']) });
 
 const toMember = (row: Row): MemberState => memberStateOf(row as Parameters<typeof memberStateOf>[0]);
 

@@ -13,7 +13,7 @@ export class FakeChangeLog extends ChangeLog {
 
   async loadView(): Promise<LoadedView> {
     const { identity, sequence, log } = this.#state.begin();
-    return { epoch: identity.epoch, sequence, view: this.#view(), history: [...log] };
+    return { epoch: identity.epoch, sequence, mark: this.#headMark(), view: this.#view(), history: [...log] };
   }
 
   #view(): FleetView {
@@ -37,7 +37,7 @@ export class FakeChangeLog extends ChangeLog {
     const oldest = tables.log[0]?.sequence ?? tables.sequence + 1n;
     if (epoch !== tables.identity.epoch || sequence > tables.sequence || sequence < oldest - 1n) return undefined;
     const entries = latestPerTarget(tables.log.filter((entry) => entry.sequence > sequence));
-    return { epoch, sequence: tables.sequence, changes: entries.map((entry) => this.#valueOf(entry)) };
+    return { epoch, sequence: tables.sequence, mark: this.#headMark(), changes: entries.map((entry) => this.#valueOf(entry)) };
   }
 
   #valueOf({ sequence, target }: LogEntry): Change {
@@ -56,6 +56,16 @@ export class FakeChangeLog extends ChangeLog {
       case 'freeze':
         return { kind: 'freeze', sequence, freeze };
     }
+  }
+
+  async markOf(sequence: bigint): Promise<string | undefined> {
+    const tables = this.#state.begin();
+    return tables.log.some((entry) => entry.sequence === sequence) ? tables.marks.get(sequence) : undefined;
+  }
+
+  #headMark(): string {
+    const { marks, log, sequence } = this.#state.tables;
+    return log.at(-1)?.sequence === sequence ? (marks.get(sequence) ?? '') : '';
   }
 
   async head(): Promise<{ readonly epoch: string; readonly sequence: bigint }> {

@@ -38,6 +38,7 @@ export interface FakeTables {
   policies: Map<string, SamenessPolicy>;
   freeze: Freeze | undefined;
   log: LogEntry[];
+  marks: Map<bigint, string>;
   sequence: bigint;
   identity: HubIdentity;
   authority: HubAuthority | undefined;
@@ -64,6 +65,7 @@ export class FakeState {
       policies: new Map(),
       freeze: undefined,
       log: [],
+      marks: new Map(),
       sequence: 0n,
       identity: newIdentity(0, clock.nowMs()),
       authority: undefined,
@@ -95,6 +97,7 @@ export class FakeState {
     const sequence = this.tables.sequence + 1n;
     this.tables.sequence = sequence;
     this.tables.log.push({ sequence, target });
+    this.tables.marks.set(sequence, crypto.randomUUID());
     queueMicrotask(() => this.listeners.forEach((listener) => listener()));
     return sequence;
   }

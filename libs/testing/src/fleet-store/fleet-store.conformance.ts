@@ -344,6 +344,16 @@ function reportRules(context: Context): void {
     expect((await store.reports.accept(deltaReport(EAST, {}, [backend(MODEL)]))).sequence).toBe((await store.changeLog.head()).sequence);
     expect((await store.changeLog.loadView()).view.members.get(EAST)?.freshness).toBe('fresh');
   });
+
+  it('a member that never reported may be judged stale; its first full report makes it fresh all the same', async () => {
+    await member();
+    const { store } = context();
+    expect(await store.reports.judge([{ clusterId: EAST, freshness: 'stale', lastReportAtMs: undefined }], undefined)).toEqual([EAST]);
+    expect((await store.changeLog.loadView()).view.members.get(EAST)).toMatchObject({ freshness: 'stale', firstListComplete: false });
+    expect(await store.reports.accept(deltaReport(EAST, {}, []))).toMatchObject({ resendFull: true });
+    await store.reports.accept(fullReport(EAST, [backend(MODEL)]));
+    expect((await store.changeLog.loadView()).view.members.get(EAST)).toMatchObject({ freshness: 'fresh', firstListComplete: true });
+  });
 }
 
 function policyRules(context: Context): void {
@@ -422,7 +432,7 @@ function changeLogRules(context: Context, harness: FleetStoreHarness): void {
       { kind: 'policy', sequence: sequence + 5n, name: 'a', namespaces: ['ai', 'ml'], policy: policy('a', ['ml']) },
       { kind: 'freeze', sequence: sequence + 6n, freeze: expect.objectContaining({ reason: 'r' }) },
     ]);
-    expect(await store.changeLog.changesSince(epoch, sequence + 6n)).toEqual({ epoch, sequence: sequence + 6n, changes: [] });
+    expect(await store.changeLog.changesSince(epoch, sequence + 6n)).toEqual({ epoch, sequence: sequence + 6n, mark: batch?.mark, changes: [] });
   });
 
   it('a removed member is gone with its parts, by name', async () => {
@@ -446,7 +456,24 @@ function changeLogRules(context: Context, harness: FleetStoreHarness): void {
     expect(await store.changeLog.changesSince(epoch, sequence - 2n)).toBeUndefined();
     expect((await store.changeLog.changesSince(epoch, sequence - 1n))?.changes).toHaveLength(1);
     await store.changeLog.prune(0);
-    expect(await store.changeLog.changesSince(epoch, sequence)).toEqual({ epoch, sequence, changes: [] });
+    expect(await store.changeLog.changesSince(epoch, sequence)).toEqual({ epoch, sequence, mark: '', changes: [] });
+  });
+
+  it('every entry has a mark of its own, the same for every replica; the head carries the last one’s', async () => {
+    const { store, clock } = context();
+    expect((await store.changeLog.loadView()).mark).toBe('');
+    await store.membership.register(registration(EAST), 'ada');
+    const first = await store.changeLog.loadView();
+    await store.membership.register(registration(WEST), 'ada');
+    const batch = await store.changeLog.changesSince(first.epoch, first.sequence);
+    const replica = await harness.openReplica(store, clock);
+    const marks = await Promise.all([first.sequence, first.sequence + 1n].map((sequence) => replica.changeLog.markOf(sequence)));
+    expect(marks).toEqual([first.mark, batch?.mark]);
+    expect(new Set([...marks, '']).size).toBe(3);
+    expect(await store.changeLog.markOf(first.sequence + 2n)).toBeUndefined();
+    await store.changeLog.prune(1);
+    expect(await store.changeLog.markOf(first.sequence)).toBeUndefined();
+    expect((await store.changeLog.loadView()).mark).toBe(batch?.mark);
   });
 
   it('another replica hears of a change and reads the same view', async () => {

@@ -26,14 +26,14 @@ const backend = (name: string, providers: readonly ImportedProvider[]): Imported
   servingCount: providers.length,
 });
 const full = (epoch: string, backends: readonly ImportedBackend[], complete = true): HubSync => ({
-  cursor: { epoch, sequence: 7n },
+  cursor: { epoch, sequence: 7n, mark: 'm7' },
   full: true,
   complete,
   changed: backends.map((one) => ({ name: `backend/${one.name}`, version: 'v', backend: one })),
   removed: [],
   caBundlePem: undefined,
 });
-const delta = (epoch: string, changed: readonly ImportedBackend[], removed: readonly string[] = []): HubSync => ({ ...full(epoch, changed), cursor: { epoch, sequence: 8n }, full: false, complete: false, removed: removed.map((name) => `backend/ai/${name}`) });
+const delta = (epoch: string, changed: readonly ImportedBackend[], removed: readonly string[] = []): HubSync => ({ ...full(epoch, changed), cursor: { epoch, sequence: 8n, mark: 'm8' }, full: false, complete: false, removed: removed.map((name) => `backend/ai/${name}`) });
 const fold = (syncs: readonly HubSync[], from: ImportState = NO_IMPORTS): ImportState => syncs.reduce((state, sync) => applySync(state, sync, { nowMs: 1_000, graceMs: 500 }), from);
 const summary = (state: ImportState): string[] => effectiveImports(state).backends.map((one) => `${one.name} ${one.providers.map((p) => `${p.clusterId}@${p.endpoints[0]?.address}`).join(' ')} ${one.ports[0]?.shares.map((share) => share.shareBp).join('/')}`);
 
