@@ -148,7 +148,7 @@ async function createPod(kube: FakeKube, member: MemberName, index: number): Pro
 /** Traces requests through the table that the member's nodes would load, each with a fresh random number. */
 function callFrom(fleet: SimulatedFleet, member: MemberName, count: number): TrafficReport {
   const snapshot = fleet.members.get(member)?.nodes.snapshot;
-  const plan = snapshot === undefined ? { frontends: [], backends: [] } : parseXdsSnapshot(snapshot);
+  const plan = snapshot === undefined ? { frontends: [], backends: [], gatewayPorts: [] } : parseXdsSnapshot(snapshot);
   const vip = plan.frontends[0]?.addresses[0];
   const byCluster: Record<string, number> = {};
   if (vip === undefined) return { sent: count, failed: count, byCluster, byPod: {}, errors: { 'no address': count }, latencyMsMax: 0 };

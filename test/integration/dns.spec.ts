@@ -23,10 +23,12 @@ if (!hasDig) process.stderr.write('SKIPPED the dns role over real DNS: this mach
 const TOKEN = 'token-of-the-dns-pod';
 const LIFE_MS = 60 * 60 * 1000;
 const MODEL = 'composite:ai/model/80/TCP' as PlannedBackendId;
-const backend: PlannedBackend = { id: MODEL, protocol: 'TCP', providers: [] };
+const backend: PlannedBackend = { id: MODEL, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [] };
 
 const frontend = (name: string, addresses: readonly string[]): Frontend => ({
   kind: 'gateway',
+  callers: undefined,
+  isHeadless: false,
   namespace: 'ai',
   name,
   addresses,
@@ -114,7 +116,7 @@ interface Dug {
 
   describe('after the first sync', () => {
     beforeAll(async () => {
-      controller.setSnapshot(renderXdsSnapshot({ frontends, backends: [backend] }));
+      controller.setSnapshot(renderXdsSnapshot({ frontends, backends: [backend], gatewayPorts: [] }));
       await until('the role has the zone', async () => (await fetch(`${role.opsUrl}/readyz`)).status === 200);
     });
 

@@ -69,14 +69,14 @@ describeWithRealPackets('nft in the kernel', () => {
 
     it('loads as text, and netlink finds nothing to change in it', async () => {
       const [plan] = fc.sample(routingPlanArbitrary, { seed, numRuns: 1 });
-      const ruleset = buildNftRuleset(plan ?? { frontends: [], backends: [] });
+      const ruleset = buildNftRuleset(plan ?? { frontends: [], backends: [], gatewayPorts: [] });
       await nft.remove();
       namespace.nft(ruleset.text);
       expect((await nft.apply(ruleset)).operations).toBe(0);
     });
 
     it('replaces a table that is no table of ours', async () => {
-      const ruleset = buildNftRuleset({ frontends: [], backends: [] });
+      const ruleset = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
       await nft.remove();
       namespace.nft('table ip spillway {\n set vips { type inet_service; }\n chain nat-output { type filter hook input priority 0; }\n }');
       await nft.apply(ruleset);
@@ -84,7 +84,7 @@ describeWithRealPackets('nft in the kernel', () => {
     });
 
     it('says which step the kernel refused and why', async () => {
-      const ruleset = buildNftRuleset({ frontends: [], backends: [] });
+      const ruleset = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
       const chains = [...ruleset.chains, { name: 'listener-broken', rules: [[{ kind: 'masquerade' as const }], [{ kind: 'dispatch' as const, map: 'missing' }]] }];
       await expect(nft.apply({ ...ruleset, chains })).rejects.toMatchObject({ code: 'NFT_REJECTED', kind: 'bug', message: 'ENOENT while adding a rule to chain listener-broken' });
       await nft.apply(ruleset);
@@ -93,7 +93,7 @@ describeWithRealPackets('nft in the kernel', () => {
 
     it('leaves tables of others alone', async () => {
       namespace.nft('table ip kube-proxy {\n chain services { counter; }\n }');
-      await nft.apply(buildNftRuleset({ frontends: [], backends: [] }));
+      await nft.apply(buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] }));
       await nft.remove();
       expect(namespace.run('nft', 'list', 'tables')).toBe('table ip kube-proxy\n');
     });
@@ -124,7 +124,7 @@ describeWithRealPackets('nft in the kernel', () => {
       for (const namespace of [node, client, pods]) await namespace.end();
     });
     beforeEach(async () => {
-      await nft.apply(buildNftRuleset({ frontends: [], backends: [] }));
+      await nft.apply(buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] }));
     });
 
     const MODEL = 'composite:ai/model/80/TCP' as PlannedBackendId;
@@ -132,17 +132,20 @@ describeWithRealPackets('nft in the kernel', () => {
     const backend = (id: PlannedBackendId, shares: Readonly<Record<string, readonly [shareBp: number, ...addresses: readonly string[]]>>): PlannedBackend => ({
       id,
       protocol: 'TCP',
+      affinity: undefined,
+      trafficDistribution: 'None',
       providers: Object.entries(shares).map(([cluster, [shareBp, ...addresses]]) => ({
         clusterId: clusterId(cluster),
         locality: { region: '', zone: '' },
         path: 'direct',
         shareBp,
-        endpoints: addresses.map((address) => ({ address, port: 8080, state: 'ready' as const })),
+        endpoints: addresses.map((address) => ({ address, port: 8080, state: 'ready' as const, zone: '', node: '', hostname: '' })),
       })),
     });
     const planOf = (listener: Partial<FrontendListener>, ...backends: readonly PlannedBackend[]): RoutingPlan => ({
-      frontends: [{ kind: 'gateway', namespace: 'ai', name: 'model', addresses: [VIP], dnsNames: [], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0, ...listener }] }],
+      frontends: [{ kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name: 'model', addresses: [VIP], dnsNames: [], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0, ...listener }] }],
       backends,
+      gatewayPorts: [],
     });
     const apply = (plan: RoutingPlan) => nft.apply(buildNftRuleset(plan));
 
@@ -264,10 +267,12 @@ function possibleOutcomes(ruleset: NftRuleset, host: string, port: number): Read
   return new Set(outcomes);
 }
 
-const labEndpoint = fc.record({ address: fc.constantFrom(...ENDPOINTS), port: fc.constantFrom(...PORTS), state: fc.constantFrom('ready' as const, 'serving-terminating' as const, 'not-ready' as const) });
+const labEndpoint = fc.record({ address: fc.constantFrom(...ENDPOINTS), port: fc.constantFrom(...PORTS), state: fc.constantFrom('ready' as const, 'serving-terminating' as const, 'not-ready' as const), zone: fc.constant(''), node: fc.constant(''), hostname: fc.constant('') });
 const labProvider = fc.record({ clusterId: fc.constantFrom('east-1', 'west-1', 'north-1').map(clusterId), endpoints: fc.uniqueArray(labEndpoint, { maxLength: 3, selector: ({ address, port }) => `${address}:${port}` }) });
 const labBackend = fc.tuple(fc.uniqueArray(labProvider, { maxLength: 2, selector: (one) => one.clusterId }), fc.integer({ min: 0, max: SHARE_TOTAL_BP })).map(([providers, first]) => ({
   protocol: 'TCP' as const,
+  affinity: undefined,
+  trafficDistribution: 'None' as const,
   providers: providers.map((provider, index) => ({ ...provider, locality: { region: '', zone: '' }, path: 'direct' as const, shareBp: providers.length === 1 ? SHARE_TOTAL_BP : index === 0 ? first : SHARE_TOTAL_BP - first })),
 }));
 const LAB_BACKENDS = ['a', 'b', 'c'].map((name) => `composite:ai/${name}/80/TCP` as PlannedBackendId);
@@ -286,5 +291,6 @@ const labFrontend = fc.record({
 /** Random plans over the addresses of the lab. */
 const labPlanArbitrary: fc.Arbitrary<RoutingPlan> = fc.record({
   backends: fc.tuple(labBackend, labBackend, labBackend).map((backends) => backends.map((one, index) => ({ ...one, id: LAB_BACKENDS[index]! }))),
-  frontends: fc.uniqueArray(labFrontend, { minLength: 1, maxLength: 3, selector: (one) => one.name }).map((all) => all.sort(byKey((one) => one.name)).map((one) => ({ ...one, kind: 'gateway' as const, namespace: 'ai', dnsNames: [] }))),
+  frontends: fc.uniqueArray(labFrontend, { minLength: 1, maxLength: 3, selector: (one) => one.name }).map((all) => all.sort(byKey((one) => one.name)).map((one) => ({ ...one, kind: 'gateway' as const, callers: undefined, isHeadless: false, namespace: 'ai', dnsNames: [] }))),
+  gatewayPorts: fc.constant([]),
 });

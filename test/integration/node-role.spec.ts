@@ -20,10 +20,11 @@ const NODE = 'node-1';
 const logger = createLogger({ app: 'test', level: 'silent' });
 
 const planOf = (...addresses: readonly string[]): RoutingPlan => ({
-  frontends: [{ kind: 'gateway', namespace: 'ai', name: 'model', addresses: [VIP], dnsNames: [], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0 }] }],
+  frontends: [{ kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name: 'model', addresses: [VIP], dnsNames: [], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0 }] }],
   backends: [
-    { id: MODEL, protocol: 'TCP', providers: [{ clusterId: clusterId('east-1'), locality: { region: '', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: addresses.map((address) => ({ address, port: 8080, state: 'ready' })) }] },
+    { id: MODEL, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [{ clusterId: clusterId('east-1'), locality: { region: '', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: addresses.map((address) => ({ address, port: 8080, state: 'ready', zone: '', node: '', hostname: '' })) }] },
   ],
+  gatewayPorts: [],
 });
 
 describeWithRealPackets('the node role on a real kernel', () => {
@@ -92,7 +93,7 @@ describeWithRealPackets('the node role on a real kernel', () => {
     await role?.stop();
     expect(await call()).toEqual({ [`${ENDPOINTS[1]}:8080`]: 20 });
     role = await start();
-    controller.setSnapshot(renderXdsSnapshot({ frontends: [], backends: [] }));
+    controller.setSnapshot(renderXdsSnapshot({ frontends: [], backends: [], gatewayPorts: [] }));
     await until('the table is gone', () => node.run('nft', 'list', 'tables') === '');
   });
 });

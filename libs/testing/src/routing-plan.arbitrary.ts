@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { byKey, clusterId, SHARE_TOTAL_BP } from '#domain/fleet';
-import type { Frontend, FrontendListener, PlannedBackend, PlannedBackendId, PlannedProvider, RoutingPlan } from '#domain/routing-plan';
+import { frontendKey, gatewayPortKey, type Frontend, type FrontendListener, type GatewayPort, type PlannedBackend, type PlannedBackendId, type PlannedProvider, type RoutingPlan } from '#domain/routing-plan';
 
 /** A seed for one run of property tests: from SPILLWAY_TEST_SEED, else new. Put it into the test's name, so that it is printed. */
 export const testSeed = (): number => Number(process.env['SPILLWAY_TEST_SEED'] ?? Date.now() % 2_147_483_647);
@@ -10,6 +10,9 @@ const label = fc.stringMatching(/^[a-z]([a-z0-9-]{0,6}[a-z0-9])?$/);
 const port = fc.integer({ min: 1, max: 65_535 });
 const protocol = fc.constantFrom('TCP' as const, 'UDP' as const);
 const state = fc.constantFrom('ready' as const, 'serving-terminating' as const, 'not-ready' as const);
+
+const affinity = fc.option(fc.record({ scope: fc.constantFrom('endpoint' as const, 'cluster' as const), timeoutSeconds: fc.integer({ min: 1, max: 86_400 }) }), { nil: undefined });
+const trafficDistribution = fc.constantFrom('None' as const, 'PreferSameZone' as const, 'PreferSameNode' as const);
 
 const ipv4 = fc.tuple(fc.integer({ min: 1, max: 223 }), fc.nat(255), fc.nat(255), fc.nat(255)).map((parts) => parts.join('.'));
 const ipv6 = fc.tuple(fc.integer({ min: 1, max: 0xfff }), fc.integer({ min: 2, max: 0xfff })).map(([a, b]) => `fd00:${a.toString(16)}::${b.toString(16)}`);
@@ -21,7 +24,8 @@ export const routingPlanArbitrary: fc.Arbitrary<RoutingPlan> = fc
   .chain((ids) =>
     fc.record({
       backends: fc.tuple(...ids.map(backend)).map((backends) => backends.sort(byKey((one) => one.id))),
-      frontends: fc.uniqueArray(frontend(ids), { maxLength: 5, selector: (one) => `${one.namespace}/${one.name}` }).map((all) => all.sort(byKey((one) => `${one.namespace}/${one.name}`))),
+      frontends: fc.uniqueArray(frontend(ids), { maxLength: 5, selector: frontendKey }).map((all) => all.sort(byKey(frontendKey))),
+      gatewayPorts: gatewayPorts(ids),
     }),
   );
 
@@ -31,9 +35,11 @@ function backendId(): fc.Arbitrary<PlannedBackendId> {
 
 function backend(id: PlannedBackendId): fc.Arbitrary<PlannedBackend> {
   return fc.uniqueArray(provider(), { maxLength: 4, selector: (one) => one.clusterId }).chain((providers) =>
-    fc.tuple(fc.boolean(), fc.array(fc.nat(10), { minLength: providers.length, maxLength: providers.length })).map(([canServe, weights]) => ({
+    fc.tuple(fc.boolean(), fc.array(fc.nat(10), { minLength: providers.length, maxLength: providers.length }), affinity, trafficDistribution).map(([canServe, weights, stickiness, distribution]) => ({
       id,
       protocol: id.endsWith('/UDP') ? ('UDP' as const) : ('TCP' as const),
+      affinity: stickiness,
+      trafficDistribution: distribution,
       providers: withShares(providers, canServe ? weights : weights.map(() => 0)).sort(byKey((one) => one.clusterId)),
     })),
   );
@@ -48,7 +54,7 @@ function withShares(providers: readonly PlannedProvider[], weights: readonly num
 }
 
 function provider(): fc.Arbitrary<PlannedProvider> {
-  const endpoint = fc.record({ address, port, state });
+  const endpoint = fc.record({ address, port, state, zone: fc.constantFrom('', 'a', 'b'), node: fc.constantFrom('', 'n1'), hostname: fc.constantFrom('', 'pod-0') });
   return fc.record({
     clusterId: label.map(clusterId),
     locality: fc.record({ region: fc.constantFrom('', 'east-1', 'west-1'), zone: fc.constantFrom('', 'a', 'b') }),
@@ -58,13 +64,23 @@ function provider(): fc.Arbitrary<PlannedProvider> {
   });
 }
 
+const callers = fc.option(fc.record({ namespace: label, addresses: fc.uniqueArray(address, { maxLength: 3 }).map((all) => all.sort()) }), { nil: undefined });
+
+function gatewayPorts(ids: readonly PlannedBackendId[]): fc.Arbitrary<GatewayPort[]> {
+  if (ids.length === 0) return fc.constant([]);
+  const one = fc.record({ port, protocol, backend: fc.constantFrom(...ids), nodes: fc.uniqueArray(label, { maxLength: 2 }).map((all) => all.sort()), sources: fc.uniqueArray(address, { maxLength: 3 }).map((all) => all.sort()) });
+  return fc.uniqueArray(one, { maxLength: 3, selector: gatewayPortKey }).map((all) => all.sort(byKey(gatewayPortKey)));
+}
+
 function frontend(ids: readonly PlannedBackendId[]): fc.Arbitrary<Frontend> {
   return fc
-    .record({ namespace: label, name: label, addresses: fc.uniqueArray(address, { maxLength: 2 }), listeners: fc.uniqueArray(listener(ids), { maxLength: 4, selector: (one) => one.name }) })
-    .map(({ namespace, name, addresses, listeners }) => ({
-      kind: 'gateway',
+    .record({ kind: fc.constantFrom('gateway' as const, 'service' as const, 'service-import' as const), namespace: label, name: label, callers, isHeadless: fc.boolean(), addresses: fc.uniqueArray(address, { maxLength: 2 }), listeners: fc.uniqueArray(listener(ids), { maxLength: 4, selector: (one) => one.name }) })
+    .map(({ kind, namespace, name, callers: whom, isHeadless, addresses, listeners }) => ({
+      kind,
       namespace,
       name,
+      callers: whom,
+      isHeadless,
       addresses: addresses.sort(),
       dnsNames: [`${name}.${namespace}.gw.cluster.local`],
       listeners: listeners.sort(byKey((one) => one.name)),

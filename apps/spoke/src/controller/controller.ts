@@ -42,7 +42,7 @@ export interface ControllerPorts {
 /** The cluster id before the hub has given one; nobody outside the cluster ever sees it. */
 const UNJOINED_CLUSTER_ID = clusterId('local');
 
-const NO_ROUTING = { frontends: [], backends: [] } as const;
+const NO_ROUTING = { frontends: [], backends: [], gatewayPorts: [] } as const;
 
 /**
  * The controller role: observes one cluster and what the hub tells, plans, and applies. Three level-based loops share the

@@ -25,13 +25,15 @@ afterEach(async () => {
 
 const frontend = (address: string): Frontend => ({
   kind: 'gateway',
+  callers: undefined,
+  isHeadless: false,
   namespace: 'ai',
   name: 'model',
   addresses: [address],
   dnsNames: ['model.ai.gw.cluster.local'],
   listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0 }],
 });
-const snapshotOf = (address: string) => renderXdsSnapshot({ frontends: [frontend(address)], backends: [{ id: MODEL, protocol: 'TCP', providers: [] }] });
+const snapshotOf = (address: string) => renderXdsSnapshot({ frontends: [frontend(address)], backends: [{ id: MODEL, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [] }], gatewayPorts: [] });
 
 async function startController(port = 0): Promise<XdsServer> {
   const server = await startXdsServer({ host: '127.0.0.1', port, tls: undefined, authenticate: async () => ({ ok: true, identity: 'dns' }), clock: new SystemClock(), logger, registry: new Registry() });

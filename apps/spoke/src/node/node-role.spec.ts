@@ -27,13 +27,14 @@ afterEach(async () => {
 
 const planOf = (...addresses: readonly string[]): RoutingPlan => ({
   frontends: [
-    { kind: 'gateway', namespace: 'ai', name: 'model', addresses: ['172.30.0.41'], dnsNames: ['model.ai.gw.cluster.local'], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0 }] },
+    { kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name: 'model', addresses: ['172.30.0.41'], dnsNames: ['model.ai.gw.cluster.local'], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0 }] },
   ],
   backends: [
-    { id: MODEL, protocol: 'TCP', providers: [{ clusterId: clusterId('east-1'), locality: { region: 'east-1', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: addresses.map((address) => ({ address, port: 8080, state: 'ready' })) }] },
+    { id: MODEL, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [{ clusterId: clusterId('east-1'), locality: { region: 'east-1', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: addresses.map((address) => ({ address, port: 8080, state: 'ready', zone: '', node: '', hostname: '' })) }] },
   ],
+  gatewayPorts: [],
 });
-const EMPTY: RoutingPlan = { frontends: [], backends: [] };
+const EMPTY: RoutingPlan = { frontends: [], backends: [], gatewayPorts: [] };
 const textOf = (plan: RoutingPlan): string => buildNftRuleset(plan).text;
 
 async function startController(port = 0): Promise<XdsServer> {

@@ -13,7 +13,7 @@ import { testSeed } from '#testing';
 import { DnsResponder } from './dns-responder.js';
 import { startDnsServer, type DnsServer, type DnsServerOptions } from './dns-server.js';
 
-const frontend = (name: string, addresses: readonly string[]): Frontend => ({ kind: 'gateway', namespace: 'ai', name, addresses, dnsNames: [`${name}.ai.gw.cluster.local`], listeners: [] });
+const frontend = (name: string, addresses: readonly string[]): Frontend => ({ kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name, addresses, dnsNames: [`${name}.ai.gw.cluster.local`], listeners: [] });
 const zoneOf = (...frontends: Frontend[]) => buildDnsZone(frontends, { origin: gatewayZone('cluster.local'), nameServer: 'ns.example', serial: 1 });
 
 const manyAddresses = Array.from({ length: 100 }, (_, index) => `172.30.1.${index}`);

@@ -80,7 +80,7 @@ export class RawClient {
 export function snapshotOfNames(clusters: readonly string[], assignments: readonly string[] = clusters): XdsSnapshot {
   const split = (text: string): { name: string; version: string } => ({ name: text.split('@')[0] ?? '', version: text.split('@')[1] ?? '' });
   return {
-    clusters: clusters.map(split).map((resource) => ({ ...resource, edsServiceName: resource.name, metadata: { protocol: 'TCP', frontends: [] } })),
+    clusters: clusters.map(split).map((resource) => ({ ...resource, edsServiceName: resource.name, metadata: { protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', frontends: [], gatewayPorts: [] } })),
     loadAssignments: assignments.map(split).map((resource) => ({ ...resource, localities: [] })),
   };
 }

@@ -2,7 +2,7 @@ import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/proto
 import { z } from 'zod';
 
 import { FleetError } from '#domain/fleet';
-import { FRONTENDS_METADATA_KEY, PROVIDER_METADATA_KEY, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsHealth, type XdsLoadAssignment, type XdsLocality } from '#domain/xds-snapshot';
+import { ENDPOINT_METADATA_KEY, FRONTENDS_METADATA_KEY, PROVIDER_METADATA_KEY, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsHealth, type XdsLoadAssignment, type XdsLocality } from '#domain/xds-snapshot';
 
 import { Cluster_DiscoveryType, ClusterLoadAssignmentSchema, ClusterSchema, HealthStatus, ResourceSchema, SocketProtocol, type Cluster, type LbEndpoint, type LocalityLbEndpoints } from './generated/spillway/xds/v1/xds_pb.js';
 
@@ -51,8 +51,14 @@ const edsServiceName = (message: Cluster): string | undefined =>
 const protocolSchema = z.enum(['TCP', 'UDP']);
 const metadataSchema = z.object({
   protocol: protocolSchema.optional(),
+  affinity: z.object({ scope: z.enum(['endpoint', 'cluster']), timeoutSeconds: z.number().int().positive() }).optional(),
+  trafficDistribution: z.enum(['None', 'PreferSameZone', 'PreferSameNode']).default('None'),
+  gatewayPorts: z.array(z.object({ port: z.number().int(), protocol: protocolSchema, nodes: z.array(z.string()), sources: z.array(z.string()) })).default([]),
   frontends: z.array(
     z.object({
+      kind: z.enum(['gateway', 'service', 'service-import']).default('gateway'),
+      callers: z.object({ namespace: z.string(), addresses: z.array(z.string()) }).optional(),
+      isHeadless: z.boolean().default(false),
       namespace: z.string(),
       name: z.string(),
       addresses: z.array(z.string()),
@@ -65,9 +71,9 @@ const metadataSchema = z.object({
 // A cluster from a server that knows nothing of frontends is a cluster without any.
 function decodeMetadata(message: Cluster): XdsClusterMetadata {
   const raw = message.metadata?.filterMetadata[FRONTENDS_METADATA_KEY];
-  if (raw === undefined) return { protocol: undefined, frontends: [] };
+  if (raw === undefined) return { protocol: undefined, affinity: undefined, trafficDistribution: 'None', frontends: [], gatewayPorts: [] };
   const parsed = metadataSchema.safeParse(raw);
-  if (parsed.success) return { protocol: parsed.data.protocol, frontends: parsed.data.frontends };
+  if (parsed.success) return { ...parsed.data, protocol: parsed.data.protocol, affinity: parsed.data.affinity, frontends: parsed.data.frontends.map((frontend) => ({ ...frontend, callers: frontend.callers })) };
   const issues = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
   throw invalid(`cluster ${message.name}: metadata ${FRONTENDS_METADATA_KEY} is malformed: ${issues}`);
 }
@@ -86,11 +92,22 @@ function decodeLocality(message: LocalityLbEndpoints, path: string): XdsLocality
   };
 }
 
-function decodeEndpoint({ endpoint, healthStatus }: LbEndpoint, path: string): XdsEndpoint {
+function decodeEndpoint({ endpoint, healthStatus, metadata }: LbEndpoint, path: string): XdsEndpoint {
   const socket = endpoint?.address?.socketAddress;
   if (socket === undefined) throw invalid(`${path} has no socket address`);
-  return { address: socket.address, port: socket.portValue, protocol: socket.protocol === SocketProtocol.UDP ? 'UDP' : 'TCP', health: healthOf(healthStatus) };
+  const fields = metadata?.filterMetadata[ENDPOINT_METADATA_KEY];
+  return {
+    address: socket.address,
+    port: socket.portValue,
+    protocol: socket.protocol === SocketProtocol.UDP ? 'UDP' : 'TCP',
+    health: healthOf(healthStatus),
+    zone: textOf(fields?.['zone']),
+    node: textOf(fields?.['node']),
+    hostname: textOf(fields?.['hostname']),
+  };
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 // Envoy: an unknown health counts as healthy; degraded endpoints serve. What else there may be does not.
 function healthOf(status: HealthStatus): XdsHealth {

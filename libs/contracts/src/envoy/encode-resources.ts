@@ -1,6 +1,6 @@
 import { create, toBinary, type JsonObject } from '@bufbuild/protobuf';
 
-import { FRONTENDS_METADATA_KEY, PROVIDER_METADATA_KEY, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsHealth, type XdsLoadAssignment, type XdsLocality, type XdsResource } from '#domain/xds-snapshot';
+import { ENDPOINT_METADATA_KEY, FRONTENDS_METADATA_KEY, PROVIDER_METADATA_KEY, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsHealth, type XdsLoadAssignment, type XdsLocality, type XdsResource } from '#domain/xds-snapshot';
 
 import { Cluster_DiscoveryType, ClusterLoadAssignmentSchema, ClusterSchema, ConfigSource_ApiVersion, HealthStatus, ResourceSchema, SocketProtocol } from './generated/spillway/xds/v1/xds_pb.js';
 import { CLUSTER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL, type EncodedResource, type XdsTypeUrl } from './resource-types.js';
@@ -50,9 +50,15 @@ const encodeResource = (typeUrl: XdsTypeUrl, { name, version }: XdsResource, val
 // Spelled out field by field: JSON has no undefined, and Struct takes plain mutable JSON only.
 const metadataJson = (metadata: XdsClusterMetadata): JsonObject => ({
   ...(metadata.protocol === undefined ? {} : { protocol: metadata.protocol }),
+  ...(metadata.affinity === undefined ? {} : { affinity: { scope: metadata.affinity.scope, timeoutSeconds: metadata.affinity.timeoutSeconds } }),
+  ...(metadata.trafficDistribution === 'None' ? {} : { trafficDistribution: metadata.trafficDistribution }),
+  ...(metadata.gatewayPorts.length === 0 ? {} : { gatewayPorts: metadata.gatewayPorts.map(({ port, protocol, nodes, sources }) => ({ port, protocol, nodes: [...nodes], sources: [...sources] })) }),
   frontends: metadata.frontends.map((frontend) => ({
+    ...(frontend.kind === 'gateway' ? {} : { kind: frontend.kind }),
     namespace: frontend.namespace,
     name: frontend.name,
+    ...(frontend.callers === undefined ? {} : { callers: { namespace: frontend.callers.namespace, addresses: [...frontend.callers.addresses] } }),
+    ...(frontend.isHeadless ? { isHeadless: true } : {}),
     addresses: [...frontend.addresses],
     dnsNames: [...frontend.dnsNames],
     listeners: frontend.listeners.map(({ name, port, protocol, weight }) => ({ name, port, protocol, weight })),
@@ -72,4 +78,10 @@ const HEALTH_STATUS: Readonly<Record<XdsHealth, HealthStatus>> = { HEALTHY: Heal
 const endpointInit = (endpoint: XdsEndpoint) => ({
   endpoint: { address: { socketAddress: { protocol: SocketProtocol[endpoint.protocol], address: endpoint.address, portValue: endpoint.port } } },
   healthStatus: HEALTH_STATUS[endpoint.health],
+  ...endpointMetadata(endpoint),
 });
+
+function endpointMetadata({ zone, node, hostname }: XdsEndpoint): { readonly metadata?: { readonly filterMetadata: Record<string, JsonObject> } } {
+  const fields = Object.fromEntries(Object.entries({ zone, node, hostname }).filter(([, value]) => value !== ''));
+  return Object.keys(fields).length === 0 ? {} : { metadata: { filterMetadata: { [ENDPOINT_METADATA_KEY]: fields } } };
+}

@@ -19,7 +19,10 @@ const cluster: XdsCluster = {
   edsServiceName: 'composite:ai/model/80/TCP',
   metadata: {
     protocol: 'TCP',
-    frontends: [{ namespace: 'ai', name: 'model', addresses: ['172.30.0.41'], dnsNames: ['model.ai.gw.cluster.local'], listeners: [{ name: 'http', port: 80, protocol: 'TCP', weight: 9 }] }],
+    affinity: { scope: 'endpoint', timeoutSeconds: 600 },
+    trafficDistribution: 'PreferSameZone',
+    gatewayPorts: [{ port: 28_001, protocol: 'TCP', nodes: ['gw-1'], sources: ['10.9.0.1'] }],
+    frontends: [{ kind: 'service', callers: { namespace: 'shop', addresses: ['10.1.0.9'] }, isHeadless: false, namespace: 'ai', name: 'model', addresses: ['172.30.0.41'], dnsNames: ['model.ai.gw.cluster.local'], listeners: [{ name: 'http', port: 80, protocol: 'TCP', weight: 9 }] }],
   },
 };
 
@@ -27,8 +30,8 @@ const assignment: XdsLoadAssignment = {
   name: 'composite:ai/model/80/TCP',
   version: 'v2',
   localities: [
-    { region: 'east', zone: 'a', subZone: 'east-1', priority: 0, weight: 7_000, path: 'direct', endpoints: [{ address: '10.1.0.5', port: 8080, protocol: 'TCP', health: 'HEALTHY' }, { address: '10.1.0.6', port: 8080, protocol: 'TCP', health: 'DRAINING' }] },
-    { region: 'west', zone: '', subZone: 'west-1', priority: 0, weight: undefined, path: 'gateway', endpoints: [{ address: '10.2.0.7', port: 31_000, protocol: 'UDP', health: 'UNHEALTHY' }] },
+    { region: 'east', zone: 'a', subZone: 'east-1', priority: 0, weight: 7_000, path: 'direct', endpoints: [{ address: '10.1.0.5', port: 8080, protocol: 'TCP', health: 'HEALTHY', zone: 'a', node: 'n1', hostname: 'model-0' }, { address: '10.1.0.6', port: 8080, protocol: 'TCP', health: 'DRAINING', zone: 'a', node: '', hostname: '' }] },
+    { region: 'west', zone: '', subZone: 'west-1', priority: 0, weight: undefined, path: 'gateway', endpoints: [{ address: '10.2.0.7', port: 31_000, protocol: 'UDP', health: 'UNHEALTHY', zone: '', node: '', hostname: '' }] },
   ],
 };
 
@@ -100,13 +103,13 @@ describe("Envoy's own message definitions", () => {
         eds_cluster_config: { eds_config: { ads: {}, resource_api_version: 'V3' }, service_name: cluster.name },
         connect_timeout: '5s',
         common_lb_config: { healthy_panic_threshold: {}, locality_weighted_lb_config: {} },
-        metadata: { filter_metadata: { 'spillway.dev/frontends': cluster.metadata } },
+        metadata: { filter_metadata: { 'spillway.dev/frontends': { ...cluster.metadata, frontends: cluster.metadata.frontends.map(({ isHeadless: _, ...frontend }) => frontend) } } },
       },
     });
   });
 
   it('read our reject cluster as a static cluster without endpoints', () => {
-    const reject = { ...cluster, name: 'reject/ai/model', edsServiceName: undefined, metadata: { protocol: undefined, frontends: [] } };
+    const reject = { ...cluster, name: 'reject/ai/model', edsServiceName: undefined, metadata: { protocol: undefined, affinity: undefined, trafficDistribution: 'None' as const, frontends: [], gatewayPorts: [] } };
     expect(read('envoy.service.discovery.v3.Resource', encodeCluster(reject).bytes)).toMatchObject({
       resource: { name: 'reject/ai/model', type: 'STATIC', metadata: { filter_metadata: { 'spillway.dev/frontends': { frontends: [] } } } },
     });

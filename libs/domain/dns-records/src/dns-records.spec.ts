@@ -9,7 +9,7 @@ import { buildDnsZone, gatewayZone } from './build-dns-zone.js';
 
 const options = { origin: gatewayZone('cluster.local'), nameServer: 'spillway-spoke-dns.spillway-system.svc.cluster.local', serial: 7 };
 
-const frontend = (namespace: string, name: string, addresses: readonly string[], listeners: Frontend['listeners'] = []): Frontend => ({ kind: 'gateway', namespace, name, addresses, dnsNames: [`${name}.${namespace}.gw.cluster.local`], listeners });
+const frontend = (namespace: string, name: string, addresses: readonly string[], listeners: Frontend['listeners'] = []): Frontend => ({ kind: 'gateway', callers: undefined, isHeadless: false, namespace, name, addresses, dnsNames: [`${name}.${namespace}.gw.cluster.local`], listeners });
 
 const zone = buildDnsZone(
   [

@@ -31,8 +31,8 @@ describe('buildNftRuleset', () => {
 
   it('gives an address and port to the first of two frontends that name it, and says so', () => {
     const listener = { name: 'http', port: 80, protocol: 'TCP' as const, uses: [], rejectWeight: 1 };
-    const frontend = (name: string) => ({ kind: 'gateway' as const, namespace: 'ai', name, addresses: ['172.30.0.5'], dnsNames: [], listeners: [listener] });
-    const ruleset = buildNftRuleset({ frontends: [frontend('a'), frontend('b')], backends: [] });
+    const frontend = (name: string) => ({ kind: 'gateway' as const, callers: undefined, isHeadless: false, namespace: 'ai', name, addresses: ['172.30.0.5'], dnsNames: [], listeners: [listener] });
+    const ruleset = buildNftRuleset({ frontends: [frontend('a'), frontend('b')], backends: [], gatewayPorts: [] });
     expect(ruleset.unsupported).toEqual([{ path: 'ai/b/http', code: 'NFT_ADDRESS_TAKEN', message: '172.30.0.5 port 80 of ai/b/http already belongs to ai/a/http; give it another address' }]);
     expect(ruleset.sets.flatMap((set) => (set.kind === 'verdicts' ? set.elements.map(({ chain }) => chain) : []))).toEqual([expect.stringMatching(/-ai\/a\/http$/)]);
   });
@@ -40,7 +40,7 @@ describe('buildNftRuleset', () => {
   it('keeps the objects of what did not change, so that a change of one backend compares with nothing else', () => {
     const [plan] = fc.sample(routingPlanArbitrary.filter(({ backends, frontends }) => backends.length > 1 && frontends.length > 1), { seed: testSeed(), numRuns: 1 });
     const [first, ...others] = plan?.backends ?? [];
-    const changed: RoutingPlan = { frontends: plan?.frontends ?? [], backends: first === undefined ? [] : [{ ...first, providers: [] }, ...others] };
+    const changed: RoutingPlan = { frontends: plan?.frontends ?? [], backends: first === undefined ? [] : [{ ...first, providers: [] }, ...others], gatewayPorts: [] };
     const before = plan === undefined ? undefined : buildNftRuleset(plan);
     const after = buildNftRuleset(changed);
     expect(after.text).toBe(buildNftRuleset(structuredClone(changed)).text);
@@ -53,7 +53,7 @@ describe('buildNftRuleset', () => {
   it('keeps names within nft words and the kernel limit, whatever a plan is called', () => {
     const nasty = 'x'.repeat(253);
     const listener = { name: `${nasty}; flush ruleset }`, port: 80, protocol: 'TCP' as const, uses: [], rejectWeight: 1 };
-    const { chains } = buildNftRuleset({ frontends: [{ kind: 'gateway', namespace: 'a"b\n', name: nasty, addresses: ['172.30.0.5'], dnsNames: [], listeners: [listener] }], backends: [] });
+    const { chains } = buildNftRuleset({ frontends: [{ kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'a"b\n', name: nasty, addresses: ['172.30.0.5'], dnsNames: [], listeners: [listener] }], backends: [], gatewayPorts: [] });
     for (const { name } of chains) expect(name).toMatch(/^[a-z][a-zA-Z0-9/_.-]{0,180}$/);
   });
 

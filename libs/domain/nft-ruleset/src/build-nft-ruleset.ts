@@ -121,6 +121,10 @@ function claimedListeners(frontends: readonly Frontend[], unsupported: Problem[]
   return frontends.flatMap((frontend) =>
     frontend.listeners.flatMap((listener) => {
       const path = `${frontend.namespace}/${frontend.name}/${listener.name}`;
+      if (frontend.callers !== undefined) {
+        unsupported.push({ path, code: 'NFT_CALLERS_UNSUPPORTED', message: `${path} is for callers of namespace ${frontend.callers.namespace} alone; nodes serve every caller alike` });
+        return [];
+      }
       if (listener.protocol !== 'TCP' || !isPort(listener.port)) {
         unsupported.push(unsupportedListener(path, listener));
         return [];

@@ -11,7 +11,7 @@ import { splitNftOperations } from './split-nft-operations.js';
 
 const textOf = (content: TableContent | undefined): string => (content === undefined ? '' : renderNftRuleset({ family: 'ip', table: 'spillway', unsupported: [], ...content }));
 const rulesetArbitrary = routingPlanArbitrary.map(buildNftRuleset);
-const EMPTY = buildNftRuleset({ frontends: [], backends: [] });
+const EMPTY = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
 
 // What a listener's connections get: the endpoints of its map, or undefined where nothing refuses or serves them.
 function served(content: Pick<NftRuleset, 'sets' | 'chains'>): ReadonlyMap<string, string> {

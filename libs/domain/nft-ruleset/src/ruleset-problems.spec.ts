@@ -29,7 +29,7 @@ describe('shareMapProblems', () => {
 });
 
 describe('nftRulesetProblems', () => {
-  const ruleset = buildNftRuleset({ frontends: [], backends: [] });
+  const ruleset = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
   const broken = (change: Partial<NftRuleset>): readonly string[] => nftRulesetProblems({ ...ruleset, ...change }).map(({ path, message }) => `${path}: ${message}`);
 
   it('names the rule whose set is missing', () => {

@@ -7,9 +7,9 @@ import { testSeed } from '#testing';
 
 import { apportion, SHARE_MODULUS, splitUnits } from './split-units.js';
 
-const endpoint = (address: string, state: PlannedEndpoint['state'] = 'ready'): PlannedEndpoint => ({ address, port: 8080, state });
+const endpoint = (address: string, state: PlannedEndpoint['state'] = 'ready'): PlannedEndpoint => ({ address, port: 8080, state, zone: '', node: '', hostname: '' });
 const provider = (id: string, shareBp: number, endpoints: readonly PlannedEndpoint[]): PlannedProvider => ({ clusterId: clusterId(id), locality: { region: '', zone: '' }, path: 'direct', shareBp, endpoints });
-const backend = (...providers: readonly PlannedProvider[]): PlannedBackend => ({ id: 'composite:ai/model/80/TCP' as PlannedBackendId, protocol: 'TCP', providers });
+const backend = (...providers: readonly PlannedProvider[]): PlannedBackend => ({ id: 'composite:ai/model/80/TCP' as PlannedBackendId, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers });
 const percents = (parts: Parameters<typeof splitUnits>[0]): Record<string, number> =>
   Object.fromEntries(splitUnits(parts, () => true).map(({ address, units }) => [address, Number(((100 * units) / SHARE_MODULUS).toFixed(4))]));
 

@@ -82,7 +82,7 @@ describe('with one member, a CompositeBackend is exactly a direct reference (R34
     const viaComposite = plan([route(toComposite()), composite({ backendRef: { group: '', kind: 'Service', name: 'svc' } }), ...service]);
     const viaService = plan([route({ name: 'svc', port: 80 }), ...service]);
     expect(whatAnswers(viaComposite.backends[0])).toEqual(whatAnswers(viaService.backends[0]));
-    expect(whatAnswers(viaService.backends[0])).toMatchObject([{ shareBp: 10_000, endpoints: [{ address: '10.1.0.5', port: 8080, state: 'ready' }] }]);
+    expect(whatAnswers(viaService.backends[0])).toMatchObject([{ shareBp: 10_000, endpoints: [{ address: '10.1.0.5', port: 8080, state: 'ready', zone: '', node: '', hostname: '' }] }]);
   });
 });
 
@@ -113,7 +113,7 @@ describe('shares between two words of the hub', () => {
       ports: [{ port: { port: 90, protocol: 'TCP' }, shares: [{ clusterId: clusterId('west-1'), shareBp: 10_000 }] }],
     });
     const built = plan([route(toComposite(90)), SELECTOR, composite(), pod(1)], two);
-    expect([shares(built), built.backends[0]?.providers[0]?.endpoints]).toEqual(['west-1 10000', [{ address: '10.1.0.1', port: 9090, state: 'ready' }]]);
+    expect([shares(built), built.backends[0]?.providers[0]?.endpoints]).toEqual(['west-1 10000', [{ address: '10.1.0.1', port: 9090, state: 'ready', zone: 'a', node: 'n1', hostname: '' }]]);
   });
 
   it('local endpoints come from local pods, never from the hub', () => {

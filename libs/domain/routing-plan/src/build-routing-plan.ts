@@ -15,6 +15,8 @@ export function buildRoutingPlan(input: RoutingPlanInput): RoutingPlan {
   return {
     frontends: frontends.map(({ namespace, name, addresses, dnsNames, listeners }) => ({
       kind: 'gateway',
+      callers: undefined,
+      isHeadless: false,
       namespace,
       name,
       addresses: [...addresses].sort(),
@@ -22,6 +24,7 @@ export function buildRoutingPlan(input: RoutingPlanInput): RoutingPlan {
       listeners: listeners.map(planListener).sort(byKey((listener) => listener.name)),
     })),
     backends: [...targets].sort(byKey(([id]) => id)).map(([id, target]) => planBackend(id, target, context)),
+    gatewayPorts: [],
   };
 }
 
@@ -61,7 +64,7 @@ function planContext(input: RoutingPlanInput): PlanContext {
 
 function planBackend(id: PlannedBackendId, target: RouteTarget, context: PlanContext): PlannedBackend {
   const providers = target.kind === 'composite' ? planComposite(target, context) : planDirect(target, context);
-  return { id, protocol: target.port.protocol, providers };
+  return { id, protocol: target.port.protocol, affinity: undefined, trafficDistribution: 'None', providers };
 }
 
 /** A direct reference: this cluster's own endpoints and nobody else's (R16). */
@@ -138,7 +141,7 @@ function planEndpoints(endpoints: readonly Endpoint[], portIndex: number): reado
   return endpoints
     .flatMap((endpoint): readonly PlannedEndpoint[] => {
       const port = endpoint.targetPorts[portIndex] ?? 0;
-      return port === 0 ? [] : [{ address: endpoint.address, port, state: stateOf(endpoint) }];
+      return port === 0 ? [] : [{ address: endpoint.address, port, state: stateOf(endpoint), zone: endpoint.zone, node: endpoint.node, hostname: '' }];
     })
     .sort((a, b) => byKey<PlannedEndpoint>(({ address }) => address)(a, b) || a.port - b.port);
 }

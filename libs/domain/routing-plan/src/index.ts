@@ -1,4 +1,5 @@
 export * from './build-routing-plan.js';
+export * from './frontend-key.js';
 export * from './local-objects.js';
 export * from './member-backends.js';
 export * from './plan-digest.js';

@@ -10,10 +10,11 @@ const ID = 'selector:ai/model/8080/TCP' as PlannedBackendId;
 type Writable<T> = T extends string ? T : T extends readonly (infer U)[] ? Writable<U>[] : T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T;
 
 const goodPlan = (): Writable<RoutingPlan> => ({
-  frontends: [{ kind: 'gateway', namespace: 'ai', name: 'model', addresses: ['172.30.1.1'], dnsNames: [], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: ID, weight: 1 }], rejectWeight: 0 }] }],
+  frontends: [{ kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name: 'model', addresses: ['172.30.1.1'], dnsNames: [], listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: ID, weight: 1 }], rejectWeight: 0 }] }],
   backends: [
-    { id: ID, protocol: 'TCP', providers: [{ clusterId: clusterId('east-1'), locality: { region: '', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: [{ address: '10.1.0.1', port: 8080, state: 'ready' }] }] },
+    { id: ID, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [{ clusterId: clusterId('east-1'), locality: { region: '', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: [{ address: '10.1.0.1', port: 8080, state: 'ready', zone: '', node: '', hostname: '' }] }] },
   ],
+  gatewayPorts: [],
 });
 
 describe('a plan that must not be served', () => {
@@ -41,6 +42,6 @@ describe('a plan that must not be served', () => {
   });
 
   it('no plan of the shape that builders make is refused for its backends', () => {
-    fc.assert(fc.property(routingPlanArbitrary, ({ backends }) => expect(planProblems({ frontends: [], backends })).toEqual([])));
+    fc.assert(fc.property(routingPlanArbitrary, ({ backends }) => expect(planProblems({ frontends: [], backends, gatewayPorts: [] })).toEqual([])));
   });
 });

@@ -1,22 +1,37 @@
 import { isIp } from '#domain/addresses';
 import { SHARE_TOTAL_BP, type Problem } from '#domain/fleet';
 
-import type { Frontend, FrontendListener, PlannedBackend, RoutingPlan } from './routing-plan.js';
+import { frontendKey, gatewayPortKey } from './frontend-key.js';
+import type { Frontend, FrontendListener, GatewayPort, PlannedBackend, RoutingPlan } from './routing-plan.js';
 
 /** Everything that is wrong with a plan; empty for every plan that may be served. A plan of ours with problems is a bug of ours. */
-export function planProblems({ frontends, backends }: RoutingPlan): readonly Problem[] {
+export function planProblems({ frontends, backends, gatewayPorts }: RoutingPlan): readonly Problem[] {
   const ids = new Set<string>(backends.map(({ id }) => id));
   return [
-    ...repeated(frontends.map(({ namespace, name }) => `${namespace}/${name}`), 'frontends', 'PLAN_FRONTEND_REPEATED'),
-    ...repeated(frontends.flatMap(({ addresses }) => addresses), 'frontends', 'PLAN_ADDRESS_REPEATED'),
+    ...repeated(frontends.map(frontendKey), 'frontends', 'PLAN_FRONTEND_REPEATED'),
+    ...repeated(frontends.flatMap(claimedAddresses), 'frontends', 'PLAN_ADDRESS_REPEATED'),
     ...frontends.flatMap((frontend) => frontendProblems(frontend, ids)),
     ...repeated(backends.map(({ id }) => id), 'backends', 'PLAN_BACKEND_REPEATED'),
     ...backends.flatMap(backendProblems),
+    ...repeated(gatewayPorts.map(gatewayPortKey), 'gatewayPorts', 'PLAN_GATEWAY_PORT_REPEATED'),
+    ...gatewayPorts.flatMap((gatewayPort) => gatewayPortProblems(gatewayPort, ids)),
+  ];
+}
+
+// One address may serve everyone and, apart from that, the callers of single namespaces.
+const claimedAddresses = ({ addresses, callers }: Frontend): readonly string[] => addresses.map((address) => (callers === undefined ? address : `${address} for ${callers.namespace}`));
+
+function gatewayPortProblems({ port, protocol, backend, sources }: GatewayPort, ids: ReadonlySet<string>): readonly Problem[] {
+  const path = `gatewayPorts[${protocol}/${port}]`;
+  return [
+    ...(ids.has(backend) ? [] : [problem(path, 'PLAN_BACKEND_UNKNOWN', `backend ${backend} is not in the plan`)]),
+    ...(isWhole(port, 1) && port <= 65_535 ? [] : [problem(path, 'PLAN_PORT_INVALID', `${port} is no port`)]),
+    ...sources.filter((source) => !isIp(source)).map((source) => problem(path, 'PLAN_ADDRESS_MALFORMED', `"${source}" is no address`)),
   ];
 }
 
 function frontendProblems(frontend: Frontend, ids: ReadonlySet<string>): readonly Problem[] {
-  const path = `frontends[${frontend.namespace}/${frontend.name}]`;
+  const path = `frontends[${frontendKey(frontend)}]`;
   return [
     ...frontend.addresses.filter((address) => !isIp(address)).map((address) => problem(path, 'PLAN_ADDRESS_MALFORMED', `"${address}" is no address`)),
     ...repeated(frontend.listeners.map(({ name }) => name), path, 'PLAN_LISTENER_REPEATED'),

@@ -1,8 +1,8 @@
 import { byKey, clusterId } from '#domain/fleet';
-import type { Frontend, FrontendListener, PlannedBackend, PlannedBackendId, PlannedEndpoint, PlannedProvider, RoutingPlan } from '#domain/routing-plan';
+import { frontendKey, gatewayPortKey, type Frontend, type FrontendListener, type GatewayPort, type PlannedBackend, type PlannedBackendId, type PlannedEndpoint, type PlannedProvider, type RoutingPlan } from '#domain/routing-plan';
 
 import type { RenderedPlan } from './render-xds-snapshot.js';
-import type { XdsCluster, XdsEndpoint, XdsFrontend, XdsHealth, XdsListenerUse, XdsLoadAssignment, XdsLocality, XdsSnapshot } from './xds-resources.js';
+import type { XdsCluster, XdsClusterMetadata, XdsEndpoint, XdsFrontend, XdsHealth, XdsListenerUse, XdsLoadAssignment, XdsLocality, XdsSnapshot } from './xds-resources.js';
 
 /**
  * The plan that a snapshot was rendered from: for every valid plan, `parseXdsSnapshot(renderXdsSnapshot(plan))` equals
@@ -14,6 +14,7 @@ export function parseXdsSnapshot(snapshot: XdsSnapshot, previous?: RenderedPlan)
   return {
     frontends: isSameClusters ? previous.plan.frontends : parseFrontends(snapshot.clusters),
     backends: parseBackends(snapshot, previous),
+    gatewayPorts: isSameClusters ? previous.plan.gatewayPorts : parseGatewayPorts(snapshot.clusters),
   };
 }
 
@@ -23,7 +24,7 @@ export function parseFrontends(clusters: readonly XdsCluster[]): readonly Fronte
   for (const cluster of clusters) {
     for (const frontend of cluster.metadata.frontends) addUse(drafts, frontend, cluster);
   }
-  return [...drafts.values()].map(finishFrontend).sort(byKey((frontend) => `${frontend.namespace}/${frontend.name}`));
+  return [...drafts.values()].map(finishFrontend).sort(byKey(frontendKey));
 }
 
 interface FrontendDraft {
@@ -38,7 +39,7 @@ interface ListenerDraft {
 }
 
 function addUse(drafts: Map<string, FrontendDraft>, frontend: XdsFrontend, cluster: XdsCluster): void {
-  const key = `${frontend.namespace}/${frontend.name}`;
+  const key = frontendKey(frontend);
   const draft = drafts.get(key) ?? { frontend, listeners: new Map<string, ListenerDraft>() };
   drafts.set(key, draft);
   for (const use of frontend.listeners) {
@@ -50,9 +51,11 @@ function addUse(drafts: Map<string, FrontendDraft>, frontend: XdsFrontend, clust
 }
 
 const finishFrontend = ({ frontend, listeners }: FrontendDraft): Frontend => ({
-  kind: 'gateway',
+  kind: frontend.kind,
   namespace: frontend.namespace,
   name: frontend.name,
+  callers: frontend.callers,
+  isHeadless: frontend.isHeadless,
   addresses: frontend.addresses,
   dnsNames: frontend.dnsNames,
   listeners: [...listeners.values()].map(finishListener).sort(byKey((listener) => listener.name)),
@@ -68,23 +71,26 @@ const finishListener = ({ listener, uses, rejectWeight }: ListenerDraft): Fronte
 
 function parseBackends(snapshot: XdsSnapshot, previous: RenderedPlan | undefined): readonly PlannedBackend[] {
   const assignments = new Map(snapshot.loadAssignments.map((assignment) => [assignment.name, assignment]));
+  const oldClusters = new Map(previous?.snapshot.clusters.map((cluster) => [cluster.name, cluster]));
   const oldAssignments = new Map(previous?.snapshot.loadAssignments.map((assignment) => [assignment.name, assignment]));
   const oldBackends = new Map<string, PlannedBackend>(previous?.plan.backends.map((backend) => [backend.id, backend]));
   return snapshot.clusters
     .flatMap((cluster) => {
-      const { protocol } = cluster.metadata;
-      if (cluster.edsServiceName === undefined || protocol === undefined) return [];
+      if (cluster.edsServiceName === undefined || cluster.metadata.protocol === undefined) return [];
       const assignment = assignments.get(cluster.edsServiceName);
       const old = oldBackends.get(cluster.name);
-      const isUnchanged = old?.protocol === protocol && oldAssignments.get(cluster.edsServiceName) === assignment;
-      return [isUnchanged ? old : parseBackend(cluster.name, protocol, assignment)];
+      if (old === undefined) return [parseBackend(cluster.name, cluster.metadata, assignment)];
+      const isUnchanged = oldClusters.get(cluster.name) === cluster && oldAssignments.get(cluster.edsServiceName) === assignment;
+      return [isUnchanged ? old : parseBackend(cluster.name, cluster.metadata, assignment)];
     })
     .sort(byKey((backend) => backend.id));
 }
 
-const parseBackend = (name: string, protocol: 'TCP' | 'UDP', assignment: XdsLoadAssignment | undefined): PlannedBackend => ({
+const parseBackend = (name: string, { protocol, affinity, trafficDistribution }: XdsClusterMetadata, assignment: XdsLoadAssignment | undefined): PlannedBackend => ({
   id: name as PlannedBackendId,
-  protocol,
+  protocol: protocol ?? 'TCP',
+  affinity,
+  trafficDistribution,
   providers: (assignment?.localities ?? []).map(parseProvider).sort(byKey((provider) => provider.clusterId)),
 });
 
@@ -98,6 +104,11 @@ const parseProvider = (locality: XdsLocality): PlannedProvider => ({
 
 const STATE_OF_HEALTH: Readonly<Record<XdsHealth, PlannedEndpoint['state']>> = { HEALTHY: 'ready', DRAINING: 'serving-terminating', UNHEALTHY: 'not-ready' };
 
-const parseEndpoint = (endpoint: XdsEndpoint): PlannedEndpoint => ({ address: endpoint.address, port: endpoint.port, state: STATE_OF_HEALTH[endpoint.health] });
+const parseEndpoint = ({ address, port, health, zone, node, hostname }: XdsEndpoint): PlannedEndpoint => ({ address, port, state: STATE_OF_HEALTH[health], zone, node, hostname });
+
+const parseGatewayPorts = (clusters: readonly XdsCluster[]): readonly GatewayPort[] =>
+  clusters
+    .flatMap(({ name, metadata }) => metadata.gatewayPorts.map((port): GatewayPort => ({ ...port, backend: name as PlannedBackendId })))
+    .sort(byKey(gatewayPortKey));
 
 const hasSameItems = (a: readonly unknown[], b: readonly unknown[]): boolean => a.length === b.length && a.every((item, index) => item === b[index]);

@@ -1,8 +1,8 @@
 import { byKey, digest } from '#domain/fleet';
-import type { Frontend, FrontendListener, PlannedBackend, PlannedEndpoint, PlannedProvider, RoutingPlan } from '#domain/routing-plan';
+import { frontendKey, type Frontend, type FrontendListener, type GatewayPort, type PlannedBackend, type PlannedEndpoint, type PlannedProvider, type RoutingPlan } from '#domain/routing-plan';
 
 import { isSameData } from './is-same-data.js';
-import { rejectClusterName, type XdsCluster, type XdsEndpoint, type XdsFrontend, type XdsHealth, type XdsListenerUse, type XdsLoadAssignment, type XdsLocality, type XdsSnapshot } from './xds-resources.js';
+import { rejectClusterName, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsFrontend, type XdsGatewayPort, type XdsHealth, type XdsListenerUse, type XdsLoadAssignment, type XdsLocality, type XdsSnapshot } from './xds-resources.js';
 
 /** A plan together with what it was rendered to. */
 export interface RenderedPlan {
@@ -52,6 +52,9 @@ const renderEndpoint = (endpoint: PlannedEndpoint, protocol: 'TCP' | 'UDP'): Xds
   port: endpoint.port,
   protocol,
   health: HEALTH_OF_STATE[endpoint.state],
+  zone: endpoint.zone,
+  node: endpoint.node,
+  hostname: endpoint.hostname,
 });
 
 function renderClusters(plan: RoutingPlan, previous: RenderedPlan | undefined): readonly XdsCluster[] {
@@ -59,28 +62,42 @@ function renderClusters(plan: RoutingPlan, previous: RenderedPlan | undefined): 
   const old = new Map(previous?.snapshot.clusters.map((cluster) => [cluster.name, cluster]));
   const uses = usesByCluster(plan.frontends);
   const backendClusters = plan.backends.map((backend) =>
-    versioned({ name: backend.id, edsServiceName: backend.id, metadata: { protocol: backend.protocol, frontends: uses.get(backend.id) ?? [] } }),
+    versioned({ name: backend.id, edsServiceName: backend.id, metadata: backendMetadata(backend, uses, plan.gatewayPorts) }),
   );
   const rejectClusters = plan.frontends.flatMap((frontend) => {
     const listeners = frontend.listeners.filter(leadsPartlyNowhere);
     if (listeners.length === 0 && frontend.listeners.length > 0) return [];
-    const metadata = { protocol: undefined, frontends: [frontendUse(frontend, listeners.map((listener) => listenerUse(listener, listener.rejectWeight)))] };
-    return [versioned({ name: rejectClusterName(frontend.namespace, frontend.name), edsServiceName: undefined, metadata })];
+    const metadata = { ...NO_BACKEND, frontends: [frontendUse(frontend, listeners.map((listener) => listenerUse(listener, listener.rejectWeight)))] };
+    return [versioned({ name: rejectClusterName(frontendKey(frontend)), edsServiceName: undefined, metadata })];
   });
   return [...backendClusters, ...rejectClusters].map((cluster) => keepEqual(old.get(cluster.name), cluster)).sort(byKey((cluster) => cluster.name));
 }
 
 /** All that clusters are made of: never an endpoint, a share or a path. */
-const clusterInputs = (plan: RoutingPlan): unknown => [plan.frontends, plan.backends.map((backend) => backend.id), plan.backends.map((backend) => backend.protocol)];
+const clusterInputs = (plan: RoutingPlan): unknown => [
+  plan.frontends,
+  plan.gatewayPorts,
+  plan.backends.map(({ id, protocol, affinity, trafficDistribution }) => ({ id, protocol, affinity, trafficDistribution })),
+];
+
+const NO_BACKEND = { protocol: undefined, affinity: undefined, trafficDistribution: 'None', gatewayPorts: [] } as const;
+
+const backendMetadata = ({ id, protocol, affinity, trafficDistribution }: PlannedBackend, uses: ReadonlyMap<string, readonly XdsFrontend[]>, ports: readonly GatewayPort[]): XdsClusterMetadata => ({
+  protocol,
+  affinity,
+  trafficDistribution,
+  frontends: uses.get(id) ?? [],
+  gatewayPorts: ports.filter(({ backend }) => backend === id).map(({ port, protocol: spoken, nodes, sources }): XdsGatewayPort => ({ port, protocol: spoken, nodes, sources })),
+});
 
 const keepEqual = <T extends { readonly version: string }>(old: T | undefined, fresh: T): T => (old?.version === fresh.version ? old : fresh);
 
 const leadsPartlyNowhere = (listener: FrontendListener): boolean => listener.rejectWeight > 0 || listener.uses.length === 0;
 
-/** Frontends by the name of each cluster they lead to, sorted by namespace and name. */
+/** Frontends by the name of each cluster they lead to, sorted by their keys. */
 function usesByCluster(frontends: readonly Frontend[]): ReadonlyMap<string, readonly XdsFrontend[]> {
   const byCluster = new Map<string, XdsFrontend[]>();
-  for (const frontend of [...frontends].sort(byKey((one) => `${one.namespace}/${one.name}`))) {
+  for (const frontend of [...frontends].sort(byKey(frontendKey))) {
     for (const [cluster, listeners] of listenersByCluster(frontend.listeners)) {
       const uses = byCluster.get(cluster) ?? [];
       uses.push(frontendUse(frontend, listeners));
@@ -103,8 +120,11 @@ function listenersByCluster(listeners: readonly FrontendListener[]): ReadonlyMap
 }
 
 const frontendUse = (frontend: Frontend, listeners: readonly XdsListenerUse[]): XdsFrontend => ({
+  kind: frontend.kind,
   namespace: frontend.namespace,
   name: frontend.name,
+  callers: frontend.callers,
+  isHeadless: frontend.isHeadless,
   addresses: frontend.addresses,
   dnsNames: frontend.dnsNames,
   listeners: [...listeners].sort(byKey((listener) => listener.name)),

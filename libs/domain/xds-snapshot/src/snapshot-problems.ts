@@ -1,4 +1,5 @@
 import type { Problem } from '#domain/fleet';
+import { frontendKey } from '#domain/routing-plan';
 
 import { isSameData } from './is-same-data.js';
 import type { XdsCluster, XdsFrontend, XdsListenerUse, XdsLoadAssignment, XdsLocality, XdsSnapshot } from './xds-resources.js';
@@ -83,17 +84,19 @@ function frontendProblems(clusters: readonly XdsCluster[]): Problem[] {
   const problems: Problem[] = [];
   for (const cluster of clusters) {
     for (const frontend of cluster.metadata.frontends) {
-      const key = `${frontend.namespace}/${frontend.name}`;
+      const key = frontendKey(frontend);
       const path = `clusters[${cluster.name}].metadata.frontends[${key}]`;
       const first = firstSeen(frontends, key, frontend);
-      if (!isSameData([first.addresses, first.dnsNames], [frontend.addresses, frontend.dnsNames])) {
-        problems.push(problem(path, 'FRONTEND_DISAGREES', `frontend ${key} has other addresses or names here than in another cluster`));
+      if (!isSameData(sharedPart(first), sharedPart(frontend))) {
+        problems.push(problem(path, 'FRONTEND_DISAGREES', `frontend ${key} has other addresses, names or callers here than in another cluster`));
       }
       problems.push(...frontend.listeners.flatMap((use) => listenerProblems(path, firstSeen(listeners, `${key}/${use.name}`, use), use, cluster.edsServiceName === undefined)));
     }
   }
   return problems;
 }
+
+const sharedPart = ({ addresses, dnsNames, callers, isHeadless }: XdsFrontend): unknown => [addresses, dnsNames, callers, isHeadless];
 
 function firstSeen<T>(seen: Map<string, T>, key: string, value: T): T {
   const first = seen.get(key) ?? value;

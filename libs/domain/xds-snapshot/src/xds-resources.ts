@@ -15,7 +15,7 @@ export interface XdsResource {
 }
 
 /**
- * An Envoy cluster: one planned backend (named by its PlannedBackendId), or `reject/<namespace>/<gateway>`, which has
+ * An Envoy cluster: one planned backend (named by its PlannedBackendId), or `reject/<frontend key>`, which has
  * no endpoints and carries what of a frontend leads nowhere. The frontends that lead to it ride in its metadata.
  */
 export interface XdsCluster extends XdsResource {
@@ -28,14 +28,29 @@ export interface XdsCluster extends XdsResource {
 export interface XdsClusterMetadata {
   /** Transport protocol of the planned backend; undefined for a reject cluster. */
   readonly protocol: 'TCP' | 'UDP' | undefined;
-  /** Sorted by namespace and name. */
+  readonly affinity: { readonly scope: 'endpoint' | 'cluster'; readonly timeoutSeconds: number } | undefined;
+  readonly trafficDistribution: 'None' | 'PreferSameZone' | 'PreferSameNode';
+  /** Sorted by their keys. */
   readonly frontends: readonly XdsFrontend[];
+  /** Ports of this cluster's gateway nodes that lead here, sorted. */
+  readonly gatewayPorts: readonly XdsGatewayPort[];
+}
+
+/** A port of this cluster's gateway nodes: where it listens, and for whom. */
+export interface XdsGatewayPort {
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP';
+  readonly nodes: readonly string[];
+  readonly sources: readonly string[];
 }
 
 /** A frontend that leads to the cluster. Its addresses and names are the same wherever it appears. */
 export interface XdsFrontend {
+  readonly kind: 'gateway' | 'service' | 'service-import';
   readonly namespace: string;
   readonly name: string;
+  readonly callers: { readonly namespace: string; readonly addresses: readonly string[] } | undefined;
+  readonly isHeadless: boolean;
   readonly addresses: readonly string[];
   readonly dnsNames: readonly string[];
   /** The listeners of it that lead here, sorted by name. */
@@ -80,13 +95,20 @@ export interface XdsEndpoint {
   /** Transport protocol of the socket address: the backend's. */
   readonly protocol: 'TCP' | 'UDP';
   readonly health: XdsHealth;
+  /** Endpoint metadata under {@link ENDPOINT_METADATA_KEY}; empty where unknown. */
+  readonly zone: string;
+  readonly node: string;
+  readonly hostname: string;
 }
 
 /** Key of the cluster's filter metadata. */
 export const FRONTENDS_METADATA_KEY = 'spillway.dev/frontends';
 
+/** Key of the endpoint's filter metadata. */
+export const ENDPOINT_METADATA_KEY = 'spillway.dev/endpoint';
+
 /** Key of the locality's filter metadata. */
 export const PROVIDER_METADATA_KEY = 'spillway.dev/provider';
 
-/** Name of the cluster that carries what of a frontend leads nowhere. */
-export const rejectClusterName = (namespace: string, gateway: string): string => `reject/${namespace}/${gateway}`;
+/** Name of the cluster that carries what of the frontend with this key leads nowhere. */
+export const rejectClusterName = (frontendKey: string): string => `reject/${frontendKey}`;

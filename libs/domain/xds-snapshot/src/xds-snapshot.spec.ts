@@ -16,10 +16,12 @@ const BATCH = 'composite:ai/batch/80/TCP' as PlannedBackendId;
 const model: PlannedBackend = {
   id: MODEL,
   protocol: 'TCP',
+  affinity: undefined,
+  trafficDistribution: 'None',
   providers: [
-    { clusterId: clusterId('east-1'), locality: { region: 'east', zone: 'a' }, path: 'direct', shareBp: 7_000, endpoints: [{ address: '10.1.0.5', port: 8080, state: 'ready' }, { address: '10.1.0.6', port: 8080, state: 'not-ready' }] },
-    { clusterId: clusterId('north-1'), locality: { region: 'north', zone: '' }, path: 'direct', shareBp: 0, endpoints: [{ address: '10.3.0.5', port: 8080, state: 'serving-terminating' }] },
-    { clusterId: clusterId('west-1'), locality: { region: 'west', zone: 'b' }, path: 'gateway', shareBp: 3_000, endpoints: [{ address: '10.2.0.7', port: 31_000, state: 'ready' }] },
+    { clusterId: clusterId('east-1'), locality: { region: 'east', zone: 'a' }, path: 'direct', shareBp: 7_000, endpoints: [{ address: '10.1.0.5', port: 8080, state: 'ready', zone: '', node: '', hostname: '' }, { address: '10.1.0.6', port: 8080, state: 'not-ready', zone: '', node: '', hostname: '' }] },
+    { clusterId: clusterId('north-1'), locality: { region: 'north', zone: '' }, path: 'direct', shareBp: 0, endpoints: [{ address: '10.3.0.5', port: 8080, state: 'serving-terminating', zone: '', node: '', hostname: '' }] },
+    { clusterId: clusterId('west-1'), locality: { region: 'west', zone: 'b' }, path: 'gateway', shareBp: 3_000, endpoints: [{ address: '10.2.0.7', port: 31_000, state: 'ready', zone: '', node: '', hostname: '' }] },
   ],
 };
 
@@ -27,6 +29,8 @@ const plan: RoutingPlan = {
   frontends: [
     {
       kind: 'gateway',
+      callers: undefined,
+      isHeadless: false,
       namespace: 'ai',
       name: 'model',
       addresses: ['172.30.0.41'],
@@ -37,7 +41,8 @@ const plan: RoutingPlan = {
       ],
     },
   ],
-  backends: [{ id: BATCH, protocol: 'TCP', providers: [] }, model],
+  backends: [{ id: BATCH, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [] }, model],
+  gatewayPorts: [],
 };
 
 const withModel = (change: Partial<PlannedBackend>): RoutingPlan => ({ ...plan, backends: plan.backends.map((backend) => (backend.id === MODEL ? { ...backend, ...change } : backend)) });
@@ -60,10 +65,13 @@ describe('renderXdsSnapshot', () => {
   });
 
   it('carries each frontend in the metadata of every cluster that it leads to', () => {
-    const common = { namespace: 'ai', name: 'model', addresses: ['172.30.0.41'], dnsNames: ['model.ai.gw.cluster.local'] };
-    expect(snapshot.clusters[1]?.metadata).toEqual({ protocol: 'TCP', frontends: [{ ...common, listeners: [{ name: 'http', port: 80, protocol: 'TCP', weight: 8 }] }] });
+    const common = { kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name: 'model', addresses: ['172.30.0.41'], dnsNames: ['model.ai.gw.cluster.local'] };
+    expect(snapshot.clusters[1]?.metadata).toEqual({ protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', gatewayPorts: [], frontends: [{ ...common, listeners: [{ name: 'http', port: 80, protocol: 'TCP', weight: 8 }] }] });
     expect(snapshot.clusters[2]?.metadata).toEqual({
       protocol: undefined,
+      affinity: undefined,
+      trafficDistribution: 'None',
+      gatewayPorts: [],
       frontends: [{ ...common, listeners: [{ name: 'admin', port: 9000, protocol: 'TCP', weight: 0 }, { name: 'http', port: 80, protocol: 'TCP', weight: 1 }] }],
     });
   });
@@ -109,7 +117,7 @@ describe('parseXdsSnapshot', () => {
     const again = parseXdsSnapshot(less, { plan: parsed, snapshot });
     expect(again.frontends).toBe(parsed.frontends);
     expect(again.backends[0]).toBe(parsed.backends[0]);
-    expect(again.backends[1]).toEqual({ id: MODEL, protocol: 'TCP', providers: [] });
+    expect(again.backends[1]).toEqual({ id: MODEL, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [] });
   });
 
   it('reads the frontends from clusters alone', () => {
@@ -135,7 +143,7 @@ describe(`round trip (seed ${seed})`, () => {
     fc.assert(
       fc.property(routingPlanArbitrary, routingPlanArbitrary, (before, after) => {
         const old = { plan: before, snapshot: renderXdsSnapshot(before) };
-        const mixed = { frontends: after.frontends, backends: after.backends.map((backend) => before.backends.find((one) => one.id === backend.id) ?? backend) };
+        const mixed = { frontends: after.frontends, backends: after.backends.map((backend) => before.backends.find((one) => one.id === backend.id) ?? backend), gatewayPorts: after.gatewayPorts };
         const snapshot = renderXdsSnapshot(mixed, old);
         expect(snapshot).toEqual(renderXdsSnapshot(mixed));
         expect(parseXdsSnapshot(snapshot, old)).toEqual(mixed);
@@ -150,6 +158,7 @@ describe(`round trip (seed ${seed})`, () => {
         const reversed: RoutingPlan = {
           frontends: random.frontends.map((frontend) => ({ ...frontend, listeners: [...frontend.listeners].reverse() })).reverse(),
           backends: random.backends.map((backend) => ({ ...backend, providers: [...backend.providers].reverse() })).reverse(),
+          gatewayPorts: random.gatewayPorts,
         };
         expect(renderXdsSnapshot(reversed)).toEqual(renderXdsSnapshot(random));
       }),

@@ -21,7 +21,7 @@ nftConformance('the fake', async () => {
 describe('FakeNft', () => {
   it('throws what the test planted, once, and keeps the table', async () => {
     const nft = new FakeNft();
-    const ruleset = buildNftRuleset({ frontends: [], backends: [] });
+    const ruleset = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
     await nft.apply(ruleset);
     nft.failNext = new Error('planted');
     await expect(nft.apply(ruleset)).rejects.toThrow('planted');
@@ -31,7 +31,7 @@ describe('FakeNft', () => {
 });
 
 describe('runOperations', () => {
-  const ruleset = buildNftRuleset({ frontends: [], backends: [] });
+  const ruleset = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
   const vips = { kind: 'addresses' as const, name: 'vips', elements: ['172.30.0.5'] };
   it.each([
     { name: 'an element twice', operations: [{ op: 'add-elements' as const, set: vips }, { op: 'add-elements' as const, set: vips }], want: 'EEXIST' },

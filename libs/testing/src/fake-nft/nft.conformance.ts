@@ -21,14 +21,18 @@ export interface NftUnderTest {
   end(): Promise<void>;
 }
 
-const endpoint = (address: string) => ({ address, port: 8080, state: 'ready' as const });
+const endpoint = (address: string) => ({ address, port: 8080, state: 'ready' as const, zone: '', node: '', hostname: '' });
 const backend = (name: string, ...addresses: readonly string[]): PlannedBackend => ({
   id: `composite:ai/${name}/80/TCP` as PlannedBackendId,
   protocol: 'TCP',
+  affinity: undefined,
+  trafficDistribution: 'None',
   providers: addresses.length === 0 ? [] : [{ clusterId: clusterId('east-1'), locality: { region: 'east-1', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: addresses.map(endpoint) }],
 });
 const frontend = (name: string, address: string): Frontend => ({
   kind: 'gateway',
+  callers: undefined,
+  isHeadless: false,
   namespace: 'ai',
   name,
   addresses: [address],
@@ -36,10 +40,10 @@ const frontend = (name: string, address: string): Frontend => ({
   listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: `composite:ai/${name}/80/TCP` as PlannedBackendId, weight: 9 }], rejectWeight: 1 }],
 });
 
-const ONE: RoutingPlan = { frontends: [frontend('model', '172.30.0.5')], backends: [backend('model', '10.1.0.5', '10.1.0.6')] };
+const ONE: RoutingPlan = { frontends: [frontend('model', '172.30.0.5')], backends: [backend('model', '10.1.0.5', '10.1.0.6')], gatewayPorts: [] };
 const OTHER_ENDPOINTS: RoutingPlan = { ...ONE, backends: [backend('model', '10.1.0.6', '10.1.0.7', '10.2.0.5')] };
-const TWO: RoutingPlan = { frontends: [frontend('chat', '172.30.0.6'), ...ONE.frontends], backends: [backend('chat'), ...ONE.backends] };
-const NONE: RoutingPlan = { frontends: [], backends: [] };
+const TWO: RoutingPlan = { frontends: [frontend('chat', '172.30.0.6'), ...ONE.frontends], backends: [backend('chat'), ...ONE.backends], gatewayPorts: [] };
+const NONE: RoutingPlan = { frontends: [], backends: [], gatewayPorts: [] };
 
 /** What every Nft must do, the fake and the real ones alike. */
 export function nftConformance(name: string, setUp: () => Promise<NftUnderTest>): void {

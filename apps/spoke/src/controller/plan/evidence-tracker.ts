@@ -1,6 +1,7 @@
 import { CLUSTER_TYPE_URL } from '#contracts/envoy';
 import type { NamespacedName } from '#domain/fleet';
 import { EVIDENCE_TTL_MS, objectKey, type NodeEvidence, type ProgrammedEvidence } from '#domain/gateway-api';
+import { frontendKey } from '#domain/routing-plan';
 import { rejectClusterName, type XdsCluster, type XdsSnapshot } from '#domain/xds-snapshot';
 import type { Clock } from '#ports';
 
@@ -84,7 +85,7 @@ export class EvidenceTracker {
   #isStillProgrammed(address: string, gateway: NamespacedName, nodes: ReadonlySet<string>): boolean {
     if (this.#firstPublishedMs === undefined || this.#addresses.has(address)) return true;
     // An address that left the plan before this process began: any resource may have held it.
-    const gone = this.#gone.get(address) ?? { resources: [...this.#names, rejectClusterName(gateway.namespace, gateway.name)], sinceMs: this.#firstPublishedMs };
+    const gone = this.#gone.get(address) ?? { resources: [...this.#names, rejectClusterName(frontendKey({ kind: 'gateway', ...gateway, callers: undefined }))], sinceMs: this.#firstPublishedMs };
     if (this.clock.nowMs() - gone.sinceMs > RELEASE_WAIT_MAX_MS) return false;
     return [...nodes].some((node) => this.#isAlive(node, gone.sinceMs) && gone.resources.some((name) => this.acks.status(node, CLUSTER_TYPE_URL, name).kind !== 'acked'));
   }

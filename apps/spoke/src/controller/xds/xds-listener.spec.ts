@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 const logger = pino({ level: 'silent' });
-const snapshot = renderXdsSnapshot({ frontends: [{ kind: 'gateway', namespace: 'ai', name: 'front', addresses: ['172.30.0.9'], dnsNames: [], listeners: [{ name: 'tcp', port: 80, protocol: 'TCP', uses: [], rejectWeight: 1 }] }], backends: [] });
+const snapshot = renderXdsSnapshot({ frontends: [{ kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name: 'front', addresses: ['172.30.0.9'], dnsNames: [], listeners: [{ name: 'tcp', port: 80, protocol: 'TCP', uses: [], rejectWeight: 1 }] }], backends: [], gatewayPorts: [] });
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
