@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 
 import { ADDRESS_FINALIZER, ADDRESS_MANAGER, type AddressPlan, type IpAddress } from '#domain/addresses';
-import { clusterId, type MemberBackend } from '#domain/fleet';
+import { clusterId, type ClusterId, type MemberBackend } from '#domain/fleet';
 import { planStatuses } from '#domain/gateway-api';
 import type { RoutingPlan } from '#domain/routing-plan';
 import { renderXdsSnapshot, type RenderedPlan } from '#domain/xds-snapshot';
@@ -178,13 +178,18 @@ export class Controller {
     return this.#world.complete && this.#importsLoaded && this.#session.identityKnown && this.#leave.isKnown;
   }
 
+  // Without the identity it is still known to whom the last good state was told.
+  #clusterId(): ClusterId {
+    return this.#session.identity?.clusterId ?? this.#imports.state.consumer ?? UNJOINED_CLUSTER_ID;
+  }
+
   #plan(): void {
     if (!this.#isComplete()) return;
     const end = this.#metrics.planDuration.startTimer();
     const imports = this.#imports.hasSpoken ? this.#imports.imports : undefined;
     const { cursor } = this.#imports.state;
     if (this.#latest === undefined) this.#warnOfMissingKinds();
-    const plan = this.#planner.plan({ world: this.#world, clusterId: this.#session.identity?.clusterId ?? UNJOINED_CLUSTER_ID, imports, ipAddresses: this.#ipAddresses() });
+    const plan = this.#planner.plan({ world: this.#world, clusterId: this.#clusterId(), imports, ipAddresses: this.#ipAddresses() });
     const routing = this.#leave.isAsked ? NO_ROUTING : plan.routing;
     if (routing !== this.#served?.plan) this.#serve(routing);
     // An endpoint that comes or goes changes no address.

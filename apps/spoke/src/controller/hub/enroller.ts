@@ -19,6 +19,8 @@ export interface EnrollerParts {
   readonly wake: Wake;
   readonly joinSecret: WatchedSecret;
   readonly identitySecret: WatchedSecret;
+  /** The identity that this process knows, whatever has become of its Secret. */
+  readonly known: () => StoredIdentity | undefined;
   readonly mayWrite: () => boolean;
   /** The reason why enrolment does not get on, or undefined once there is none. */
   readonly onTrouble: (error: FleetError | undefined) => void;
@@ -62,7 +64,7 @@ function pendingToken(parts: EnrollerParts): string | undefined {
   if (!parts.joinSecret.synced || !parts.identitySecret.synced || !parts.mayWrite()) return undefined;
   const token = parts.joinSecret.object === undefined ? undefined : secretEntries(parts.joinSecret.object).get('token')?.toString('utf8').trim();
   if (token === undefined || token === '') return undefined;
-  const identity = parts.identitySecret.object === undefined ? undefined : parseIdentity(parts.identitySecret.object);
+  const identity = parts.known();
   return identity?.bound !== undefined && identity.enrolledTokenSha256 === tokenSha256(token) ? undefined : token;
 }
 
@@ -78,7 +80,7 @@ async function enrol(parts: EnrollerParts, joinToken: string): Promise<void> {
 // The key is saved before the hub hears of it: a crash in between must not leave the token bound to a key that nobody has.
 async function ownKey(parts: EnrollerParts): Promise<{ readonly privateKeyPem: string; readonly before: StoredIdentity | undefined }> {
   const found = await parts.kube.find(KUBE_KINDS.secret, parts.identitySecret.ref);
-  const before = found === undefined ? undefined : parseIdentity(found);
+  const before = (found === undefined ? undefined : parseIdentity(found)) ?? parts.known();
   if (before !== undefined) return { privateKeyPem: before.privateKeyPem, before };
   const privateKeyPem = newPrivateKeyPem();
   await saveIdentity(parts.kube, parts.identitySecret.ref, { privateKeyPem, enrolledTokenSha256: undefined, bound: undefined });

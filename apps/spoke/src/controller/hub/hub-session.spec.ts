@@ -94,6 +94,27 @@ describe('hub session', () => {
     await second.session.stop();
   });
 
+  it.each([
+    ['deleted', async (kube: FakeKube) => kube.remove(KUBE_KINDS.secret, { namespace: NAMESPACE, name: 'spillway-identity' })],
+    ['emptied', async (kube: FakeKube) => kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name: 'spillway-identity' }, data: {} })],
+  ])('an identity Secret that was %s is put back as it was, and nothing is enrolled anew', async (_, spoil) => {
+    const { kube, link, session, clock } = member();
+    link.addToken('t1', 'east-1');
+    putToken(kube, 't1');
+    session.start();
+    await until('enrolled', () => session.identity !== undefined, clock);
+    const before = await savedIdentity(kube);
+    kube.forbid('patch', '', 'secrets');
+    await spoil(kube);
+    await clock.advance(2_000);
+    expect(session.identity?.clusterId).toBe('east-1');
+    kube.permit('patch', '', 'secrets');
+    await until('put back', async () => (await savedIdentity(kube))['key-id'] !== undefined || Object.keys(await savedIdentity(kube)).length >= Object.keys(before).length, clock, 1_000);
+    expect(await savedIdentity(kube)).toEqual(before);
+    expect(link.enrolCalls).toBe(1);
+    await session.stop();
+  });
+
   it('nothing is reported before the first lists are complete, and then everything at once', async () => {
     const { kube, link, session, say, clock } = member();
     link.addToken('t1', 'east-1');

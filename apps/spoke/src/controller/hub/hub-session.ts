@@ -51,6 +51,7 @@ export class HubSession {
   readonly #lastMs = new Map<Call, number>();
   #identity: StoredIdentity | undefined;
   #enrolTrouble: FleetError | undefined;
+  #isPuttingBack = false;
 
   constructor(private readonly parts: HubSessionParts) {
     const { kube, options } = parts;
@@ -63,7 +64,7 @@ export class HubSession {
     this.#join.start();
     this.#identitySecret.start();
     this.#tasks.push(
-      runEnroller({ ...this.parts, backoff: new Backoff(this.parts.random), wake: this.#wakes.enrol, joinSecret: this.#join, identitySecret: this.#identitySecret, mayWrite: () => this.parts.voice() === 'write', onTrouble: (error) => (this.#enrolTrouble = error) }, signal),
+      runEnroller({ ...this.parts, backoff: new Backoff(this.parts.random), wake: this.#wakes.enrol, joinSecret: this.#join, identitySecret: this.#identitySecret, known: () => this.#identity, mayWrite: () => this.parts.voice() === 'write', onTrouble: (error) => (this.#enrolTrouble = error) }, signal),
       this.#runLink(signal),
     );
   }
@@ -114,10 +115,40 @@ export class HubSession {
     const { object, synced } = this.#identitySecret;
     if (!synced) return;
     const before = this.#identity?.bound;
-    this.#identity = object === undefined ? undefined : parseIdentity(object);
+    const stored = object === undefined ? undefined : parseIdentity(object);
+    if (stored === undefined && this.#identity?.bound !== undefined) {
+      this.#putBack(this.#identity);
+      return;
+    }
+    this.#identity = stored;
     this.#wakes.enrol.ring();
     this.parts.onIdentity();
     if (linkKey(before) !== linkKey(this.#identity?.bound)) this.#wakes.link.ring();
+  }
+
+  // Whoever deleted or emptied the Secret took nothing from the hub: the key still opens it, and its token would not again.
+  #putBack(identity: StoredIdentity): void {
+    const { kube, logger, clock, random, voice } = this.parts;
+    if (this.#isPuttingBack) return;
+    this.#isPuttingBack = true;
+    const { signal } = this.#stop;
+    const backoff = new Backoff(random);
+    const isLost = (): boolean => this.#identitySecret.object === undefined || parseIdentity(this.#identitySecret.object) === undefined;
+    const run = async (): Promise<void> => {
+      while (!signal.aborted && isLost()) {
+        try {
+          if (voice() === 'write') {
+            await saveIdentity(kube, this.#identitySecret.ref, identity);
+            logger.warn({ secret: this.#identitySecret.ref.name }, 'the identity Secret was gone or held no key; it was put back');
+            return;
+          }
+        } catch (err) {
+          logger.warn({ err, secret: this.#identitySecret.ref.name }, 'could not put the identity Secret back; this process goes on under the identity that it knows');
+        }
+        await clock.sleep(backoff.nextMs(), signal);
+      }
+    };
+    void run().finally(() => (this.#isPuttingBack = false));
   }
 
   // One link for each binding: another cluster id, key or hub starts both loops again, a new CA bundle does not.
@@ -157,14 +188,14 @@ export class HubSession {
       incompleteRetryMs: options.incompleteRetryMs,
       cursor: () => imports.state.cursor,
       needsFull: () => needsFull(imports.state),
-      onAnswer: (answer) => this.#synced(answer),
+      onAnswer: (answer) => this.#synced(answer, this.identity ?? first),
       onFailure: (error) => this.#failed('sync', error),
     }, signal);
   }
 
-  #synced(answer: HubSync): void {
+  #synced(answer: HubSync, { clusterId }: SpokeIdentity): void {
     this.#succeeded('sync');
-    this.parts.imports.apply(answer);
+    this.parts.imports.apply(answer, clusterId);
     const identity = this.#identity;
     if (answer.caBundlePem === undefined || identity?.bound === undefined || answer.caBundlePem === identity.bound.caBundlePem) return;
     const renewed = { ...identity, bound: { ...identity.bound, caBundlePem: answer.caBundlePem } };

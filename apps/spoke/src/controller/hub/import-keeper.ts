@@ -1,4 +1,4 @@
-import { isFleetError, type ImportSet } from '#domain/fleet';
+import { isFleetError, type ClusterId, type ImportSet } from '#domain/fleet';
 import type { Logger } from '#platform';
 import type { Clock, HubSync, Random } from '#ports';
 
@@ -54,10 +54,10 @@ export class ImportKeeper {
   }
 
   /** Folds an answer of the hub in. */
-  apply(sync: HubSync): void {
+  apply(sync: HubSync, consumer: ClusterId): void {
     const before = this.#state;
     const { clock, graceMs, logger } = this.parts;
-    this.#set(applySync(before, sync, { nowMs: clock.nowMs(), graceMs }), sync.full || sync.changed.length > 0 || sync.removed.length > 0);
+    this.#set(applySync(before, sync, { consumer, nowMs: clock.nowMs(), graceMs }), sync.full || sync.changed.length > 0 || sync.removed.length > 0);
     if (before.cursor?.epoch !== sync.cursor.epoch) logger.info({ epoch: sync.cursor.epoch, complete: sync.complete, held: this.#state.held?.resources.size ?? 0 }, 'hub has a new epoch');
     if (this.#state.held?.untilMs !== undefined && before.held?.untilMs !== this.#state.held.untilMs) void this.#releaseLater(this.#state.held.untilMs);
     this.saveSoon();
@@ -102,7 +102,7 @@ export class ImportKeeper {
 
   // A cursor that moved over other clusters' changes is not worth a write.
   #isSaved(): boolean {
-    return this.#saved?.told === this.#state.told && this.#saved.held === this.#state.held && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
+    return this.#saved?.told === this.#state.told && this.#saved.consumer === this.#state.consumer && this.#saved.held === this.#state.held && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
   }
 
   async #releaseLater(untilMs: number): Promise<void> {

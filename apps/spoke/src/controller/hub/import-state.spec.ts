@@ -34,7 +34,7 @@ const full = (epoch: string, backends: readonly ImportedBackend[], complete = tr
   caBundlePem: undefined,
 });
 const delta = (epoch: string, changed: readonly ImportedBackend[], removed: readonly string[] = []): HubSync => ({ ...full(epoch, changed), cursor: { epoch, sequence: 8n, mark: 'm8' }, full: false, complete: false, removed: removed.map((name) => `backend/ai/${name}`) });
-const fold = (syncs: readonly HubSync[], from: ImportState = NO_IMPORTS): ImportState => syncs.reduce((state, sync) => applySync(state, sync, { nowMs: 1_000, graceMs: 500 }), from);
+const fold = (syncs: readonly HubSync[], from: ImportState = NO_IMPORTS): ImportState => syncs.reduce((state, sync) => applySync(state, sync, { consumer: clusterId('east-1'), nowMs: 1_000, graceMs: 500 }), from);
 const summary = (state: ImportState): string[] => effectiveImports(state).backends.map((one) => `${one.name} ${one.providers.map((p) => `${p.clusterId}@${p.endpoints[0]?.address}`).join(' ')} ${one.ports[0]?.shares.map((share) => share.shareBp).join('/')}`);
 
 const east = provider('east-1', '10.1.0.1');
@@ -76,7 +76,7 @@ describe('import state', () => {
   });
   it('the grace is counted from the first complete state, not from each one', () => {
     const once = fold([full('e2', [])], known);
-    const twice = applySync(once, full('e2', []), { nowMs: 1_400, graceMs: 500 });
+    const twice = applySync(once, full('e2', []), { consumer: clusterId('east-1'), nowMs: 1_400, graceMs: 500 });
     expect(summary(releaseHeld(twice, 1_500))).toEqual([]);
   });
   it('an incomplete full state of the same epoch removes nothing; a later delta that names it does', () => {

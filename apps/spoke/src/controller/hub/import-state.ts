@@ -1,4 +1,4 @@
-import { byKey, type ImportedBackend, type ImportedProvider, type ImportSet } from '#domain/fleet';
+import { byKey, type ClusterId, type ImportedBackend, type ImportedProvider, type ImportSet } from '#domain/fleet';
 import type { HubSync, SyncCursor } from '#ports';
 
 /** One named resource as the hub told it. */
@@ -16,6 +16,8 @@ export type ToldResources = ReadonlyMap<string, ToldResource>;
  * does not name it (design.md §4: an empty hub never empties a data plane).
  */
 export interface ImportState {
+  /** The member that this was told to: plans need to know which provider is their own, even where the identity is lost. */
+  readonly consumer: ClusterId | undefined;
   readonly cursor: SyncCursor | undefined;
   readonly told: ToldResources;
   /** Whether `told` began with a full state in which every member had finished its first list. */
@@ -31,11 +33,11 @@ export interface HeldImports {
 }
 
 /** Before the first word of any hub. */
-export const NO_IMPORTS: ImportState = { cursor: undefined, told: new Map(), complete: false, held: undefined };
+export const NO_IMPORTS: ImportState = { consumer: undefined, cursor: undefined, told: new Map(), complete: false, held: undefined };
 
 /** Folds one answer of Sync into the state. */
 export function applySync(state: ImportState, sync: HubSync, settle: Settle): ImportState {
-  return sync.full ? applyFull(state, sync, settle) : applyDelta(state, sync);
+  return sync.full ? applyFull(state, sync, settle) : { ...applyDelta(state, sync), consumer: settle.consumer };
 }
 
 /** Whether something is held that only a complete full state can settle: the hub is asked for one. */
@@ -43,7 +45,7 @@ export const needsFull = (state: ImportState): boolean => state.held !== undefin
 
 /** The state as it may be started from: what is still open makes the next start ask for everything. */
 export function restartableState(state: ImportState): ImportState {
-  return state.held === undefined ? state : { cursor: undefined, told: effectiveResources(state), complete: false, held: undefined };
+  return state.held === undefined ? state : { consumer: state.consumer, cursor: undefined, told: effectiveResources(state), complete: false, held: undefined };
 }
 
 /** Lets go of what was held once its time is over. */
@@ -58,13 +60,14 @@ export function effectiveImports(state: ImportState): ImportSet {
 }
 
 interface Settle {
+  readonly consumer: ClusterId;
   readonly nowMs: number;
   readonly graceMs: number;
 }
 
 function applyFull(state: ImportState, sync: HubSync, settle: Settle): ImportState {
   const told = new Map(sync.changed.map(({ name, version, backend }) => [name, { version, backend }]));
-  const next = { cursor: sync.cursor, told, complete: sync.complete };
+  const next = { consumer: settle.consumer, cursor: sync.cursor, told, complete: sync.complete };
   if (sync.complete && state.cursor?.epoch === sync.cursor.epoch) return { ...next, held: heldAfterComplete(state, told, settle) };
   const resources = effectiveResources(state);
   // Nothing is at stake where the newer word names everything that we know.
@@ -104,7 +107,7 @@ function applyDelta(state: ImportState, sync: HubSync): ImportState {
     if (told.delete(name)) heldResources?.delete(name);
   }
   const held = state.held === undefined || heldResources === undefined ? undefined : { ...state.held, resources: heldResources };
-  return { cursor: sync.cursor, told, complete: state.complete, held };
+  return { ...state, cursor: sync.cursor, told, held };
 }
 
 function forgetWithdrawn(held: Map<string, ToldResource>, name: string, before: ImportedBackend, after: ImportedBackend): void {

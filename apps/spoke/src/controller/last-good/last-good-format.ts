@@ -47,6 +47,7 @@ const backendSchema = z.object({
 });
 const stateSchema = z.object({
   format: z.literal(FORMAT),
+  consumer: clusterId.optional(),
   cursor: z.object({ epoch: z.string(), sequence: z.string().regex(/^\d+$/), mark: z.string().default('') }).optional(),
   complete: z.boolean(),
   resources: z.array(z.object({ name: z.string(), version: z.string(), backend: backendSchema })),
@@ -68,7 +69,7 @@ export interface PackedState {
 export async function packState(state: ImportState): Promise<PackedState> {
   const resources = [...state.told].map(([name, resource]) => ({ name, ...resource }));
   const cursor = state.cursor === undefined ? undefined : { ...state.cursor, sequence: state.cursor.sequence.toString() };
-  const packed = await promisify(gzip)(JSON.stringify({ format: FORMAT, cursor, complete: state.complete, resources }));
+  const packed = await promisify(gzip)(JSON.stringify({ format: FORMAT, consumer: state.consumer, cursor, complete: state.complete, resources }));
   const chunks: Buffer[] = [];
   for (let at = 0; at < packed.length; at += CHUNK_BYTES_MAX) chunks.push(packed.subarray(at, at + CHUNK_BYTES_MAX));
   return { sha256: sha256(packed), chunks };
@@ -82,7 +83,7 @@ export async function unpackState(index: LastGoodIndex, chunks: readonly Buffer[
     const parsed = stateSchema.parse(JSON.parse((await promisify(gunzip)(packed, { maxOutputLength: STATE_BYTES_MAX })).toString('utf8')));
     const told = new Map<string, ToldResource>(parsed.resources.map(({ name, version, backend }) => [name, { version, backend }]));
     const cursor = parsed.cursor === undefined ? undefined : { ...parsed.cursor, sequence: BigInt(parsed.cursor.sequence) };
-    return { cursor, told, complete: parsed.complete, held: undefined };
+    return { consumer: parsed.consumer, cursor, told, complete: parsed.complete, held: undefined };
   } catch (error) {
     throw corrupt('it does not read as a state of this version', error);
   }

@@ -21,6 +21,7 @@ const backend = (name: string, note = ''): ImportedBackend => ({
   servingCount: 1,
 });
 const stateOf = (backends: readonly ImportedBackend[]) => ({
+  consumer: clusterId('east-1'),
   cursor: { epoch: 'e1', sequence: 9_007_199_254_740_993n, mark: 'm' },
   told: new Map(backends.map((one) => [`backend/${one.name}`, { version: 'v1', backend: one }])),
   complete: true,
