@@ -28,7 +28,7 @@ module.exports = {
     },
     {
       name: 'testing-only-from-specs', severity: 'error',
-      from: { path: '^(apps|libs)/', pathNot: '(\\.spec\\.ts$)|(^libs/testing/)' }, to: { path: '^libs/testing/' },
+      from: { path: '^(apps|libs)/', pathNot: '(\\.(spec|fixture)\\.ts$)|(^libs/testing/)' }, to: { path: '^libs/testing/' },
     },
   ],
   options: {

@@ -84,7 +84,7 @@ export default tseslint.config(
   },
   { files: ['apps/cli/**/*.ts', 'test/**/*.ts'], rules: { 'no-console': 'off' } },
   {
-    files: ['**/*.spec.ts', 'test/**/*.ts', 'libs/testing/**/*.ts'],
+    files: ['**/*.{spec,fixture}.ts', 'test/**/*.ts', 'libs/testing/**/*.ts'],
     rules: {
       'max-lines': 'off',
       'max-lines-per-function': ['error', { max: 400, skipBlankLines: true, skipComments: true }],

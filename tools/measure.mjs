@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 // A conformance suite is a test, wherever it lies.
-const isTest = (file) => /\.(spec|conformance)\.ts$/.test(file);
+const isTest = (file) => /\.(spec|conformance|fixture)\.ts$/.test(file);
 const sources = ['apps', 'libs'].flatMap((folder) =>
   readdirSync(folder, { recursive: true })
     .map((name) => join(folder, name))
