@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 
-import { createHash, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { createHash, createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 
 import * as x509 from '@peculiar/x509';
@@ -82,10 +82,22 @@ export function readCertificate(pem: string): CertificateFacts | undefined {
   }
 }
 
-/** Whether an authority signed a certificate. */
-export async function isSignedBy(certificatePem: string, authorityPem: string): Promise<boolean> {
-  const authority = new x509.X509Certificate(authorityPem);
-  return new x509.X509Certificate(certificatePem).verify({ publicKey: authority.publicKey, signatureOnly: true });
+/** Whether an authority signed a certificate; false where either does not read. */
+export function isSignedBy(certificatePem: string, authorityPem: string): boolean {
+  try {
+    return new X509Certificate(certificatePem).verify(new X509Certificate(authorityPem).publicKey);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a private key is a certificate's own; false where either does not read. */
+export function isKeyOf(privateKeyPem: string, certificatePem: string): boolean {
+  try {
+    return new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(privateKeyPem));
+  } catch {
+    return false;
+  }
 }
 
 /** SHA-256 of a certificate's DER, hex: what a join token pins. */

@@ -44,7 +44,7 @@ export class TokenReviewer {
   async review(token: string): Promise<ReviewedCaller> {
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#verdicts.get(key);
-    const verdict = known !== undefined && this.clock.nowMs() < known.untilMs ? known : await this.#ask(token);
+    const verdict = known !== undefined && this.clock.monotonicMs() < known.untilMs ? known : await this.#ask(token);
     this.#remember(key, verdict);
     if ('caller' in verdict) return verdict.caller;
     throw new FleetError('XDS_UNAUTHENTICATED', 'user', verdict.refusal);
@@ -55,7 +55,7 @@ export class TokenReviewer {
     const review = await this.kube.create(KUBE_KINDS.tokenReview, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: { name: '' }, spec });
     const answer = this.#judge(review);
     const lifeMs = 'caller' in answer ? this.options.trustMs : this.options.refuseMs;
-    return { ...answer, untilMs: this.clock.nowMs() + lifeMs };
+    return { ...answer, untilMs: this.clock.monotonicMs() + lifeMs };
   }
 
   #judge(review: KubeObject): { readonly caller: ReviewedCaller } | { readonly refusal: string } {

@@ -30,7 +30,7 @@ function listener(startMs = Date.now()) {
   kube.tokens.set('node-token', { username: `system:serviceaccount:${SYSTEM}:${NODE_ACCOUNT}`, audiences: ['spillway-xds'], extra: { 'authentication.kubernetes.io/node-name': ['n1'], 'authentication.kubernetes.io/pod-name': ['agent-n1'] } });
   const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: [NODE_ACCOUNT, DNS_ACCOUNT], trustMs: 60_000, refuseMs: 5_000, cacheEntriesMax: 100 });
   const registry = new Registry();
-  const server = new XdsListener({ kube, clock, random: new FakeRandom(1), logger, registry, reviewer, options: { host: '127.0.0.1', port: 0, namespace: SYSTEM, serviceName: 'spillway-spoke-controller', tlsSecretName: 'spillway-xds-tls', caConfigMapName: 'spillway-xds-ca', checkMs: 600_000 } });
+  const server = new XdsListener({ kube, clock, random: new FakeRandom(1), logger, registry, reviewer, options: { host: '127.0.0.1', port: 0, namespace: SYSTEM, serviceName: 'spillway-spoke-controller', tlsSecretName: 'spillway-xds-tls', caConfigMapName: 'spillway-xds-ca', checkMs: DAY_MS } });
   closing.push(server);
   const readCaPem = async (): Promise<string> => ((await kube.find(KUBE_KINDS.configMap, { namespace: SYSTEM, name: 'spillway-xds-ca' }))?.['data'] as Record<string, string>)['ca.crt'] ?? '';
   return { clock, kube, server, registry, readCaPem };

@@ -94,7 +94,7 @@ export class XdsListener implements PlanServer {
     while (!this.#stop.signal.aborted) {
       let waitMs = options.checkMs;
       try {
-        const tls = await this.#ensureTls();
+        const tls = await this.#ensureTls(current);
         if (tls.certificatePem !== current?.certificatePem) await this.#listen(tls);
         current = tls;
         backoff.reset();
@@ -107,11 +107,12 @@ export class XdsListener implements PlanServer {
     }
   }
 
-  async #ensureTls(): Promise<XdsTls> {
-    const { kube, clock, options } = this.parts;
+  async #ensureTls(known: XdsTls | undefined): Promise<XdsTls> {
+    const { kube, clock, logger, options } = this.parts;
     const { namespace, serviceName } = options;
     const names = [serviceName, `${serviceName}.${namespace}`, `${serviceName}.${namespace}.svc`, ...(await this.#clusterIps())];
-    return ensureXdsTls(kube, clock, { namespace, secretName: options.tlsSecretName, caConfigMapName: options.caConfigMapName, names });
+    const onFlaw = (flaw: string): void => logger.warn({ code: 'XDS_TLS_BROKEN', secret: options.tlsSecretName, flaw, isPutBack: known !== undefined }, 'the key material of the xds listener is not whole; it is put back or made anew');
+    return ensureXdsTls(kube, clock, { namespace, secretName: options.tlsSecretName, caConfigMapName: options.caConfigMapName, names, known, onFlaw });
   }
 
   // Clients dial the ClusterIP that the kubelet put into their environment: no cluster DNS is needed to reach us.

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 
 import { describe, expect, it } from '@jest/globals';
 
+import { createAuthority, type KeyedCertificate } from '#adapters/certificates';
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { FakeClock, FakeKube } from '#testing';
 
@@ -71,11 +72,51 @@ describe('the xDS server\'s own key', () => {
     const fourth = await ensureXdsTls(kube, clock, { ...options, names: [...options.names, '172.30.0.11'] });
     expect(fourth.caBundlePem).toBe(third.caBundlePem);
   });
-  it('a Secret that was tampered with is made anew', async () => {
+  const foreign = (): Promise<KeyedCertificate> => createAuthority('another', { nowMs: Date.now(), backdateMs: 0, lifeMs: DAY_MS });
+  const damages: { readonly name: string; readonly spoil: (data: Data) => Promise<Data> | Data }[] = [
+    { name: 'gone', spoil: () => ({}) },
+    { name: 'garbage', spoil: () => ({ 'tls.crt': 'AAAA', 'tls.key': 'AAAA', 'ca.crt': 'AAAA', 'ca.key': 'AAAA' }) },
+    { name: 'left with half a serving key', spoil: (data) => ({ ...data, 'tls.key': half(data['tls.key']) }) },
+    { name: 'left with half a serving certificate', spoil: (data) => ({ ...data, 'tls.crt': half(data['tls.crt']) }) },
+    { name: 'left with half an authority', spoil: (data) => ({ ...data, 'ca.crt': half(data['ca.crt']) }) },
+    { name: 'left with half of the authority\'s key', spoil: (data) => ({ ...data, 'ca.key': half(data['ca.key']) }) },
+    { name: 'given another key to serve with', spoil: async (data) => ({ ...data, 'tls.key': encoded((await foreign()).privateKeyPem) }) },
+    { name: 'given another authority\'s key', spoil: async (data) => ({ ...data, 'ca.key': encoded((await foreign()).privateKeyPem) }) },
+    { name: 'given another authority', spoil: async (data) => ({ ...data, 'ca.crt': encoded((await foreign()).certificatePem) }) },
+    { name: 'given a bundle that ends in half a certificate', spoil: (data) => ({ ...data, 'ca.crt': encoded(`${decoded(data['ca.crt'])}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`) }) },
+  ];
+  const damaged = async (spoil: (data: Data) => Promise<Data> | Data) => {
     const clock = new FakeClock(Date.now());
     const kube = new FakeKube({ clock });
-    kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'spillway-system', name: 'spillway-xds-tls' }, data: { 'tls.crt': 'AAAA', 'tls.key': 'AAAA', 'ca.crt': 'AAAA', 'ca.key': 'AAAA' } });
+    const before = await ensureXdsTls(kube, clock, options);
+    const data = await spoil(await secretData(kube));
+    if (Object.keys(data).length === 0) await kube.remove(KUBE_KINDS.secret, SECRET);
+    else kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: SECRET, data });
+    return { clock, kube, before };
+  };
+  it.each(damages)('a Secret that was $name is usable again at the next start, and then stays as it is', async ({ spoil }) => {
+    const { clock, kube } = await damaged(spoil);
     const tls = await ensureXdsTls(kube, clock, options);
     expect(await handshake(tls, await publishedCa(kube), 'spillway-spoke-controller')).toBe(true);
+    expect(await ensureXdsTls(kube, clock, options)).toEqual(tls);
+    const renewedLater = await ensureXdsTls(kube, clock, { ...options, names: [...options.names, '172.30.0.10'] });
+    expect(await handshake(renewedLater, tls.caBundlePem, 'spillway-spoke-controller')).toBe(true);
+  });
+  it.each(damages)('a Secret that was $name is put back by the process that serves with it: no client has to learn anything', async ({ spoil }) => {
+    const { clock, kube, before } = await damaged(spoil);
+    const flaws: string[] = [];
+    const again = await ensureXdsTls(kube, clock, { ...options, known: before, onFlaw: (flaw) => flaws.push(flaw) });
+    expect(again).toEqual(before);
+    expect(await ensureXdsTls(kube, clock, { ...options, onFlaw: (flaw) => flaws.push(flaw) })).toEqual(before);
+    expect(await publishedCa(kube)).toBe(before.caBundlePem);
+    expect(flaws.length).toBeLessThanOrEqual(1);
   });
 });
+
+type Data = Readonly<Record<string, string | undefined>>;
+const SECRET = { namespace: 'spillway-system', name: 'spillway-xds-tls' };
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const decoded = (base64 = ''): string => Buffer.from(base64, 'base64').toString('utf8');
+const encoded = (text: string): string => Buffer.from(text).toString('base64');
+const half = (base64 = ''): string => encoded(decoded(base64).slice(0, decoded(base64).length / 2));
+const secretData = async (kube: FakeKube): Promise<Data> => (await kube.find(KUBE_KINDS.secret, SECRET))?.['data'] as Data;

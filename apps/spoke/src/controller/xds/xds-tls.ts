@@ -1,7 +1,7 @@
-import { createAuthority, issueServing, isSignedBy, readCertificate, type KeyedCertificate } from '#adapters/certificates';
+import { createAuthority, isKeyOf, isSignedBy, issueServing, readCertificate, type KeyedCertificate } from '#adapters/certificates';
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { isFleetError } from '#domain/fleet';
-import type { Clock, Kube, KubeRef } from '#ports';
+import type { Clock, Kube } from '#ports';
 
 import { applySecret, applyTextConfigMap, createSecret, secretEntries, type Entries } from '../own/own-data.js';
 
@@ -10,6 +10,7 @@ export interface XdsTls {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
   readonly caBundlePem: string;
+  readonly caPrivateKeyPem: string;
   /** When the serving certificate must be replaced, epoch ms. */
   readonly renewAtMs: number;
 }
@@ -21,90 +22,115 @@ export interface XdsTlsOptions {
   readonly caConfigMapName: string;
   /** DNS names and ClusterIPs that clients dial. */
   readonly names: readonly string[];
+  /** What this process serves with already: put back should the Secret be gone or broken, so that clients need not learn another CA. */
+  readonly known?: XdsTls | undefined;
+  /** Told what was wrong with a Secret that is there, or was there while this process knew it. */
+  readonly onFlaw?: (flaw: string) => void;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Lives of the authority and of the serving certificate. */
 export const XDS_TLS_LIFE = { authorityMs: 3_650 * DAY_MS, servingMs: 90 * DAY_MS } as const;
-/** Clocks of nodes may be behind the controller's. */
-const BACKDATE_MS = 60 * 60 * 1000;
+/** Clocks of nodes may be hours behind the controller's, and must still find a new certificate valid. */
+const BACKDATE_MS = DAY_MS;
 /** A certificate is replaced when this part of its life is left. */
 const RENEW_LEFT = 1 / 3;
 
 const KEYS = { caCertificate: 'ca.crt', caKey: 'ca.key', certificate: 'tls.crt', key: 'tls.key' } as const;
 
+/** Key material as far as it is whole. */
+interface Material {
+  /** Certificates that read, the one that signs first; older ones stay trusted until they expire. */
+  readonly bundle: readonly string[];
+  /** The first of the bundle, where its key is there. */
+  readonly authority: KeyedCertificate | undefined;
+  /** Where its key is there and the first of the bundle signed it. */
+  readonly serving: KeyedCertificate | undefined;
+}
+
 /**
  * Makes sure of a valid serving certificate under our own authority: creates both where there are none, replaces the
  * serving certificate when a third of its life is left or its names changed, and the authority likewise (the old one stays
- * in the published bundle until it expires). Idempotent; two replicas that race end with one authority.
+ * in the published bundle until it expires). What does not fit together counts as not there. Idempotent; two replicas that
+ * race end with one authority.
  */
 export async function ensureXdsTls(kube: Kube, clock: Clock, options: XdsTlsOptions): Promise<XdsTls> {
   const ref = { namespace: options.namespace, name: options.secretName };
   const found = await kube.find(KUBE_KINDS.secret, ref);
-  const stored = found === undefined ? undefined : secretEntries(found);
-  const material = (await stillGood(stored, options.names, clock.nowMs())) ?? (await renew(kube, clock, { ref, stored, isNew: found === undefined, names: options.names }));
-  if (material === undefined) return ensureXdsTls(kube, clock, options);
+  const stored = found === undefined ? undefined : materialOf(secretEntries(found));
+  const flaw = flawOf(stored, options.known);
+  if (flaw !== undefined) options.onFlaw?.(flaw);
+  const base = flaw === undefined || options.known === undefined ? stored : materialOf(entriesOf(options.known));
+  const material = stillGood(base, options.names, clock.nowMs()) ?? (await renewed(base, options.names, clock.nowMs()));
+  if (base !== stored || material.certificatePem !== stored?.serving?.certificatePem) {
+    if (!(await isSaved(kube, ref, { material, isNew: found === undefined }))) return ensureXdsTls(kube, clock, options);
+  }
   await applyTextConfigMap(kube, { namespace: options.namespace, name: options.caConfigMapName }, { 'ca.crt': material.caBundlePem });
   return material;
 }
 
-async function stillGood(stored: Entries | undefined, names: readonly string[], nowMs: number): Promise<XdsTls | undefined> {
-  const [certificatePem, privateKeyPem, caBundlePem] = [KEYS.certificate, KEYS.key, KEYS.caCertificate].map((key) => stored?.get(key)?.toString('utf8'));
-  const signer = pemsOf(stored)[0];
-  if (certificatePem === undefined || privateKeyPem === undefined || caBundlePem === undefined || signer === undefined) return undefined;
-  const facts = readCertificate(certificatePem);
-  if (facts === undefined || !names.every((name) => facts.names.includes(name))) return undefined;
-  const renewAtMs = renewalMs(certificatePem);
-  if (nowMs >= renewAtMs || !(await isSignedBy(certificatePem, signer).catch(() => false))) return undefined;
-  return { certificatePem, privateKeyPem, caBundlePem, renewAtMs };
+function materialOf(entries: Entries): Material {
+  const text = (key: string): string => entries.get(key)?.toString('utf8') ?? '';
+  const bundle = pemsOf(text(KEYS.caCertificate)).filter((pem) => readCertificate(pem) !== undefined);
+  const [signer = ''] = bundle;
+  const authority = { certificatePem: signer, privateKeyPem: text(KEYS.caKey) };
+  const serving = { certificatePem: text(KEYS.certificate), privateKeyPem: text(KEYS.key) };
+  const isPair = (pair: KeyedCertificate): boolean => isKeyOf(pair.privateKeyPem, pair.certificatePem);
+  return {
+    bundle,
+    authority: isPair(authority) ? authority : undefined,
+    serving: isPair(serving) && isSignedBy(serving.certificatePem, signer) ? serving : undefined,
+  };
 }
 
-interface Renewal {
-  readonly ref: Required<KubeRef> & { readonly namespace: string };
-  readonly stored: Entries | undefined;
-  readonly isNew: boolean;
-  readonly names: readonly string[];
+function flawOf(stored: Material | undefined, known: XdsTls | undefined): string | undefined {
+  if (stored === undefined) return known === undefined ? undefined : 'it is gone';
+  if (stored.authority === undefined) return 'its ca.crt and ca.key do not read as a certificate and its key';
+  return stored.serving === undefined ? 'its tls.crt and tls.key do not read as a certificate of its authority and its key' : undefined;
 }
 
-/** Undefined where another replica created the Secret first. */
-async function renew(kube: Kube, clock: Clock, renewal: Renewal): Promise<XdsTls | undefined> {
-  const nowMs = clock.nowMs();
-  const kept = authorityOf(renewal.stored, nowMs);
+function stillGood(material: Material | undefined, names: readonly string[], nowMs: number): XdsTls | undefined {
+  const { authority, serving } = material ?? {};
+  if (material === undefined || authority === undefined || serving === undefined) return undefined;
+  const carried = readCertificate(serving.certificatePem)?.names ?? [];
+  const renewAtMs = renewalMs(serving.certificatePem);
+  if (nowMs >= renewAtMs || !names.every((name) => carried.includes(name))) return undefined;
+  return { ...serving, caBundlePem: bundleText(material.bundle), caPrivateKeyPem: authority.privateKeyPem, renewAtMs };
+}
+
+async function renewed(material: Material | undefined, names: readonly string[], nowMs: number): Promise<XdsTls> {
+  const kept = material?.authority !== undefined && nowMs < renewalMs(material.authority.certificatePem) ? material.authority : undefined;
   const authority = kept ?? (await createAuthority('spillway-xds', { nowMs, backdateMs: BACKDATE_MS, lifeMs: XDS_TLS_LIFE.authorityMs }));
-  const serving = await issueServing(authority, renewal.names, { nowMs, backdateMs: BACKDATE_MS, lifeMs: XDS_TLS_LIFE.servingMs });
-  const caBundlePem = kept === undefined ? bundle(authority, renewal.stored, nowMs) : (renewal.stored?.get(KEYS.caCertificate)?.toString('utf8') ?? authority.certificatePem);
-  const entries = new Map([
-    [KEYS.caCertificate, caBundlePem],
-    [KEYS.caKey, authority.privateKeyPem],
-    [KEYS.certificate, serving.certificatePem],
-    [KEYS.key, serving.privateKeyPem],
-  ].map(([key, text]) => [key as string, Buffer.from(text as string)] as const));
+  const serving = await issueServing(authority, names, { nowMs, backdateMs: BACKDATE_MS, lifeMs: XDS_TLS_LIFE.servingMs });
+  const trusted = (material?.bundle ?? []).filter((pem) => (readCertificate(pem)?.notAfterMs ?? 0) > nowMs);
+  // The newest authority first: it is the one that signs.
+  const bundle = kept === undefined ? [authority.certificatePem, ...trusted] : trusted;
+  return { ...serving, caBundlePem: bundleText(bundle), caPrivateKeyPem: authority.privateKeyPem, renewAtMs: renewalMs(serving.certificatePem) };
+}
+
+/** False where another replica created the Secret first. */
+async function isSaved(kube: Kube, ref: { readonly namespace: string; readonly name: string }, { material, isNew }: { readonly material: XdsTls; readonly isNew: boolean }): Promise<boolean> {
   try {
-    if (renewal.isNew) await createSecret(kube, renewal.ref, entries);
-    else await applySecret(kube, renewal.ref, entries);
+    if (isNew) await createSecret(kube, ref, entriesOf(material));
+    else await applySecret(kube, ref, entriesOf(material));
+    return true;
   } catch (error) {
-    if (isFleetError(error) && error.code === 'KUBE_ALREADY_EXISTS') return undefined;
+    if (isFleetError(error) && error.code === 'KUBE_ALREADY_EXISTS') return false;
     throw error;
   }
-  return { ...serving, caBundlePem, renewAtMs: renewalMs(serving.certificatePem) };
 }
 
-function authorityOf(stored: Entries | undefined, nowMs: number): KeyedCertificate | undefined {
-  const certificatePem = pemsOf(stored)[0];
-  const privateKeyPem = stored?.get(KEYS.caKey)?.toString('utf8');
-  if (certificatePem === undefined || privateKeyPem === undefined) return undefined;
-  return readCertificate(certificatePem) !== undefined && nowMs < renewalMs(certificatePem) ? { certificatePem, privateKeyPem } : undefined;
-}
+const entriesOf = (tls: XdsTls): Entries =>
+  new Map([
+    [KEYS.caCertificate, Buffer.from(tls.caBundlePem)],
+    [KEYS.caKey, Buffer.from(tls.caPrivateKeyPem)],
+    [KEYS.certificate, Buffer.from(tls.certificatePem)],
+    [KEYS.key, Buffer.from(tls.privateKeyPem)],
+  ]);
 
-// The newest authority first: it is the one that signs. An older one that is still valid stays trusted meanwhile.
-function bundle(authority: KeyedCertificate, stored: Entries | undefined, nowMs: number): string {
-  const stillValid = pemsOf(stored).filter((pem) => (readCertificate(pem)?.notAfterMs ?? 0) > nowMs);
-  return [authority.certificatePem, ...stillValid].map((pem) => `${pem.trim()}\n`).join('');
-}
+const bundleText = (pems: readonly string[]): string => pems.map((pem) => `${pem.trim()}\n`).join('');
 
-function pemsOf(stored: Entries | undefined): readonly string[] {
-  return stored?.get(KEYS.caCertificate)?.toString('utf8').match(/-----BEGIN CERTIFICATE-----[^]+?-----END CERTIFICATE-----/g) ?? [];
-}
+const pemsOf = (text: string): readonly string[] => text.match(/-----BEGIN CERTIFICATE-----[^]+?-----END CERTIFICATE-----/g) ?? [];
 
 function renewalMs(pem: string): number {
   const facts = readCertificate(pem);
