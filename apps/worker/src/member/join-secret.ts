@@ -1,7 +1,7 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
-import { encodeJoinToken, IDENTITY_ENTRIES, parseJoinToken } from '#contracts/spoke-api';
+import { encodeJoinToken, IDENTITY_ENTRIES, isIntactIdentity, parseJoinToken } from '#contracts/spoke-api';
 import { FleetError } from '#domain/fleet';
 import type { ClusterRecord, Kube, KubeObject } from '#ports';
 
@@ -33,23 +33,24 @@ export async function ensureJoinSecret(kube: Kube, record: ClusterRecord, parts:
 
 // Whether the spoke's key opens this hub, by the hub's own word: that it did once says nothing of the database of today.
 async function isBoundHere(identity: KubeObject | undefined, { cluster }: ClusterRecord, { store, settings }: WorkerParts): Promise<boolean> {
-  const keyId = identity === undefined ? '' : entryOf(identity, IDENTITY_ENTRIES.keyId);
-  if (identity === undefined || keyId === '' || entryOf(identity, IDENTITY_ENTRIES.hubUrl) !== settings.publicUrl) return false;
+  const entries = identity === undefined ? new Map<string, string>() : entriesOf(identity);
+  const keyId = entries.get(IDENTITY_ENTRIES.keyId) ?? '';
+  if (keyId === '' || entries.get(IDENTITY_ENTRIES.hubUrl) !== settings.publicUrl || !isIntactIdentity(entries)) return false;
   return (await store.enrolment.findKey(keyId))?.clusterId === cluster.id;
 }
 
 // A token of another hub, or one that this database does not hold, is a token of nobody, however new it is.
 async function isUsable(secret: KubeObject | undefined, { cluster }: ClusterRecord, now: { readonly parts: WorkerParts; readonly caFingerprint: string }): Promise<boolean> {
-  const token = secret === undefined ? undefined : parseJoinToken(entryOf(secret, 'token'));
+  const token = secret === undefined ? undefined : parseJoinToken(entriesOf(secret).get('token') ?? '');
   const { store, settings, clock } = now.parts;
   if (token === undefined || token.hubUrl !== settings.publicUrl || token.caFingerprint !== now.caFingerprint) return false;
   const known = await store.enrolment.findJoinToken(hashOf(token.secret));
   return known?.clusterId === cluster.id && !known.isUsed && known.expiresAtMs - clock.nowMs() > JOIN_TOKEN_TTL_MS / 2;
 }
 
-function entryOf(secret: KubeObject, name: string): string {
-  const data = secret['data'] as Readonly<Record<string, string>> | undefined;
-  return Buffer.from(data?.[name] ?? '', 'base64').toString('utf8');
+function entriesOf(secret: KubeObject): ReadonlyMap<string, string> {
+  const data = (secret['data'] ?? {}) as Readonly<Record<string, string>>;
+  return new Map(Object.entries(data).map(([key, base64]) => [key, Buffer.from(base64, 'base64').toString('utf8')]));
 }
 
 async function authorityFingerprint({ store }: WorkerParts): Promise<string> {

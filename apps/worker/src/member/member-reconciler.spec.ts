@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as x509 from '@peculiar/x509';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
-import { IDENTITY_ENTRIES, parseJoinToken } from '#contracts/spoke-api';
+import { identityDigest, IDENTITY_ENTRIES, parseJoinToken } from '#contracts/spoke-api';
 import { clusterId, FleetError } from '#domain/fleet';
 import { createLogger } from '#platform';
 import type { ClusterRecord, KubeKind, KubeObject } from '#ports';
@@ -129,12 +129,17 @@ class MemberBench {
     const uid = (await this.kube.find(KUBE_KINDS.namespace, { name: 'kube-system' }))?.metadata.uid ?? '';
     const { keyId } = await this.store.enrolment.enrol({ tokenHash, clusterId: EAST, clusterUid: uid, publicKey: Buffer.alloc(32, 1).toString('base64url'), spokeVersion: '0.1.0' }, 1_000);
     const entries = { [IDENTITY_ENTRIES.keyId]: keyId, [IDENTITY_ENTRIES.hubUrl]: SETTINGS.publicUrl };
-    this.kube.seed(KUBE_KINDS.secret, secretObject('spillway-identity', entries));
+    this.kube.seed(KUBE_KINDS.secret, secretObject('spillway-identity', { ...entries, [IDENTITY_ENTRIES.digest]: identityDigest(new Map(Object.entries(entries))) }));
   }
 
   async joinSecret(): Promise<KubeObject | undefined> {
     return this.kube.find(KUBE_KINDS.secret, { namespace: 'spillway-system', name: 'spillway-join' });
   }
+}
+
+async function changeEntry(kube: FakeKube, entry: string, text: string): Promise<void> {
+  const secret = await kube.find(KUBE_KINDS.secret, { namespace: 'spillway-system', name: 'spillway-identity' });
+  if (secret !== undefined) kube.seed(KUBE_KINDS.secret, { ...secret, data: { ...(secret['data'] as object), [entry]: Buffer.from(text).toString('base64') } });
 }
 
 const secretObject = (name: string, entries: Readonly<Record<string, string>>): KubeObject => ({
@@ -263,12 +268,15 @@ describe('join tokens', () => {
     await bench.reconcile();
     expect(tokenOf(await bench.joinSecret())).not.toBe(token);
   });
-  it('a spoke that lost its identity gets a new one, once', async () => {
+  it.each([
+    { name: 'lost its identity', damage: (kube: FakeKube) => kube.remove(KUBE_KINDS.secret, { namespace: SYSTEM, name: 'spillway-identity' }) },
+    { name: 'has its identity changed by somebody', damage: async (kube: FakeKube) => changeEntry(kube, IDENTITY_ENTRIES.privateKey, 'another') },
+  ])('a spoke that $name gets a new one, once', async ({ damage }) => {
     const bench = await installed();
     const token = tokenOf(await bench.joinSecret());
     await bench.clock.advance(1_000);
     await bench.spokeEnrols(hashOf(token));
-    await bench.kube.remove(KUBE_KINDS.secret, { namespace: SYSTEM, name: 'spillway-identity' });
+    await damage(bench.kube);
     await bench.clock.advance(300_000);
     await bench.reconcile();
     const renewed = tokenOf(await bench.joinSecret());

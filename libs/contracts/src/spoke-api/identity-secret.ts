@@ -1,3 +1,5 @@
+import { digest } from '#domain/fleet';
+
 /** Entries of the Secret `spillway-identity`: the spoke writes them, and a worker reads which hub and key it is bound to. */
 export const IDENTITY_ENTRIES = {
   privateKey: 'private-key.pem',
@@ -8,4 +10,18 @@ export const IDENTITY_ENTRIES = {
   audience: 'audience',
   hubUrl: 'hub-url',
   ca: 'ca.crt',
+  /** Digest of all others: an entry that was lost, cut off or changed makes the whole no identity. */
+  digest: 'digest',
 } as const;
+
+/** The digest of an identity's entries; the entry that holds it does not count. */
+export function identityDigest(entries: ReadonlyMap<string, string>): string {
+  const others = [...entries].filter(([key]) => key !== IDENTITY_ENTRIES.digest).sort(([a], [b]) => (a < b ? -1 : 1));
+  return digest(JSON.stringify(others));
+}
+
+/** Whether an identity's entries are what was saved together; entries that came without a digest are taken as they are. */
+export function isIntactIdentity(entries: ReadonlyMap<string, string>): boolean {
+  const saved = entries.get(IDENTITY_ENTRIES.digest);
+  return saved === undefined || saved === identityDigest(entries);
+}

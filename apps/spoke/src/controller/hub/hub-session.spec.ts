@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 
@@ -7,6 +9,7 @@ import { FakeClock, FakeHubLink, FakeKube, FakeRandom, settle, until } from '#te
 
 import { LastGoodStore } from '../last-good/last-good-store.js';
 import { HubSession } from './hub-session.js';
+import { newPrivateKeyPem } from './identity-keeper.js';
 import { ImportKeeper } from './import-keeper.js';
 import type { ReportVoice } from './report-loop.js';
 
@@ -26,7 +29,7 @@ function member(overrides: { kube?: FakeKube; clock?: FakeClock; link?: FakeHubL
   const state = { backends: undefined as readonly MemberBackend[] | undefined, voice: 'write' as ReportVoice };
   const logger = pino({ level: 'silent' });
   const random = new FakeRandom(1);
-  const imports = new ImportKeeper({ store: new LastGoodStore(kube, NAMESPACE), clock, random, logger, mayWrite: () => true, onChange: () => undefined, saveIntervalMs: 5_000, graceMs: 300_000 });
+  const imports = new ImportKeeper({ store: new LastGoodStore(kube, NAMESPACE), clock, random, logger, mayWrite: () => true, onChange: () => undefined, saveIntervalMs: 5_000, verifyIntervalMs: 60_000, graceMs: 300_000 });
   const session = new HubSession({
     kube, link, clock, random, logger, imports,
     current: () => (state.backends === undefined ? undefined : { backends: state.backends, applied: undefined }),
@@ -44,6 +47,9 @@ function member(overrides: { kube?: FakeKube; clock?: FakeClock; link?: FakeHubL
 const putToken = (kube: FakeKube, token: string): void => void kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name: 'spillway-join' }, data: { token: Buffer.from(token).toString('base64') } });
 const east = clusterId('east-1');
 const savedIdentity = async (kube: FakeKube): Promise<Record<string, string>> => ((await kube.find(KUBE_KINDS.secret, { namespace: NAMESPACE, name: 'spillway-identity' }))?.['data'] ?? {}) as Record<string, string>;
+async function spoil(kube: FakeKube, change: (data: Record<string, string>) => Record<string, string>): Promise<void> {
+  kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name: 'spillway-identity' }, data: change(await savedIdentity(kube)) });
+}
 
 describe('hub session', () => {
   it('a join token in the Secret leads to an identity, a report and a sync', async () => {
@@ -96,8 +102,12 @@ describe('hub session', () => {
 
   it.each([
     ['deleted', async (kube: FakeKube) => kube.remove(KUBE_KINDS.secret, { namespace: NAMESPACE, name: 'spillway-identity' })],
-    ['emptied', async (kube: FakeKube) => kube.seed(KUBE_KINDS.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name: 'spillway-identity' }, data: {} })],
-  ])('an identity Secret that was %s is put back as it was, and nothing is enrolled anew', async (_, spoil) => {
+    ['emptied', async (kube: FakeKube) => spoil(kube, () => ({}))],
+    ['left with half a key', async (kube: FakeKube) => spoil(kube, (data) => ({ ...data, 'private-key.pem': (data['private-key.pem'] ?? '').slice(0, 40) }))],
+    ['given another key', async (kube: FakeKube) => spoil(kube, (data) => ({ ...data, 'private-key.pem': Buffer.from(newPrivateKeyPem()).toString('base64') }))],
+    ['left without a binding', async (kube: FakeKube) => spoil(kube, ({ 'private-key.pem': key = '', digest = '' }) => ({ 'private-key.pem': key, digest }))],
+    ['led to another hub', async (kube: FakeKube) => spoil(kube, (data) => ({ ...data, 'hub-url': Buffer.from('https://else.example').toString('base64') }))],
+  ])('an identity Secret that was %s is put back as it was, and nothing is enrolled anew', async (_, damage) => {
     const { kube, link, session, clock } = member();
     link.addToken('t1', 'east-1');
     putToken(kube, 't1');
@@ -105,14 +115,30 @@ describe('hub session', () => {
     await until('enrolled', () => session.identity !== undefined, clock);
     const before = await savedIdentity(kube);
     kube.forbid('patch', '', 'secrets');
-    await spoil(kube);
+    await damage(kube);
     await clock.advance(2_000);
     expect(session.identity?.clusterId).toBe('east-1');
     kube.permit('patch', '', 'secrets');
-    await until('put back', async () => (await savedIdentity(kube))['key-id'] !== undefined || Object.keys(await savedIdentity(kube)).length >= Object.keys(before).length, clock, 1_000);
-    expect(await savedIdentity(kube)).toEqual(before);
+    await until('put back', async () => isDeepStrictEqual(await savedIdentity(kube), before), clock, 1_000);
     expect(link.enrolCalls).toBe(1);
     await session.stop();
+  });
+
+  it('an identity Secret that is broken at the start makes way for a new join token', async () => {
+    const first = member();
+    first.link.addToken('t1', 'east-1');
+    putToken(first.kube, 't1');
+    first.session.start();
+    await until('enrolled', () => first.session.identity !== undefined, first.clock);
+    await first.session.stop();
+    await spoil(first.kube, (data) => ({ ...data, 'private-key.pem': 'AAAA' }));
+    const second = member({ kube: first.kube, clock: first.clock, link: first.link });
+    second.session.start();
+    await until('refused', () => second.session.status().phase === 'refused', second.clock, 1_000);
+    first.link.addToken('t2', 'east-1');
+    putToken(first.kube, 't2');
+    await until('enrolled again', () => second.session.identity?.clusterId === 'east-1', second.clock, 1_000);
+    await second.session.stop();
   });
 
   it('nothing is reported before the first lists are complete, and then everything at once', async () => {

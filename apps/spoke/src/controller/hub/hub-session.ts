@@ -87,7 +87,12 @@ export class HubSession {
 
   /** Whether it is known what identity this cluster has, if any. */
   get identityKnown(): boolean {
-    return this.#identitySecret.synced;
+    return this.#identitySecret.synced && this.#join.synced;
+  }
+
+  /** Whether a hub is there to be heard: this cluster is bound to one, or has a token to join one. */
+  get expectsHub(): boolean {
+    return this.identity !== undefined || this.#join.object !== undefined;
   }
 
   /** The identity that calls are made under. */
@@ -116,6 +121,7 @@ export class HubSession {
     if (!synced) return;
     const before = this.#identity?.bound;
     const stored = object === undefined ? undefined : parseIdentity(object);
+    if (stored === undefined && object !== undefined) this.parts.logger.warn({ code: 'IDENTITY_BROKEN', secret: object.metadata.name, isPutBack: before !== undefined }, 'the identity Secret does not hold what was saved in it; this process puts back what it knows, or else the cluster needs a new join token');
     if (stored === undefined && this.#identity?.bound !== undefined) {
       this.#putBack(this.#identity);
       return;
@@ -139,7 +145,7 @@ export class HubSession {
         try {
           if (voice() === 'write') {
             await saveIdentity(kube, this.#identitySecret.ref, identity);
-            logger.warn({ secret: this.#identitySecret.ref.name }, 'the identity Secret was gone or held no key; it was put back');
+            logger.warn({ code: 'IDENTITY_PUT_BACK', secret: this.#identitySecret.ref.name }, 'the identity Secret was gone or broken; it was put back');
             return;
           }
         } catch (err) {

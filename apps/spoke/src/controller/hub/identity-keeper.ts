@@ -1,6 +1,6 @@
-import { createHash, generateKeyPairSync } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync } from 'node:crypto';
 
-import { IDENTITY_ENTRIES as KEYS } from '#contracts/spoke-api';
+import { identityDigest, IDENTITY_ENTRIES as KEYS, isIntactIdentity } from '#contracts/spoke-api';
 import { clusterId } from '#domain/fleet';
 import type { Kube, KubeObject, SpokeIdentity } from '#ports';
 
@@ -22,23 +22,30 @@ export function newPrivateKeyPem(): string {
 /** The digest by which a join token is remembered; the token itself is not kept. */
 export const tokenSha256 = (joinToken: string): string => createHash('sha256').update(joinToken).digest('hex');
 
-/** Reads an identity Secret; undefined where it holds no key. */
+/** Reads an identity Secret; undefined where it holds no key, or not what was saved in it. */
 export function parseIdentity(secret: KubeObject): StoredIdentity | undefined {
-  const entries = secretEntries(secret);
-  const text = (key: string): string | undefined => entries.get(key)?.toString('utf8');
-  const privateKeyPem = text(KEYS.privateKey);
-  if (privateKeyPem === undefined || privateKeyPem === '') return undefined;
-  const [id, keyId, audience, hubUrl, caBundlePem] = [KEYS.clusterId, KEYS.keyId, KEYS.audience, KEYS.hubUrl, KEYS.ca].map(text);
+  const entries = new Map([...secretEntries(secret)].map(([key, bytes]) => [key, bytes.toString('utf8')]));
+  const privateKeyPem = entries.get(KEYS.privateKey) ?? '';
+  if (!isIntactIdentity(entries) || !isEd25519Key(privateKeyPem)) return undefined;
+  const [id, keyId, audience, hubUrl, caBundlePem] = [KEYS.clusterId, KEYS.keyId, KEYS.audience, KEYS.hubUrl, KEYS.ca].map((key) => entries.get(key));
   const isBound = id !== undefined && keyId !== undefined && audience !== undefined && hubUrl !== undefined;
   const bound = isBound ? { clusterId: clusterId(id), keyId, audience, hubUrl, caBundlePem: caBundlePem ?? '', privateKeyPem } : undefined;
-  return { privateKeyPem, enrolledTokenSha256: text(KEYS.token), bound };
+  return { privateKeyPem, enrolledTokenSha256: entries.get(KEYS.token), bound };
+}
+
+function isEd25519Key(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === 'ed25519';
+  } catch {
+    return false;
+  }
 }
 
 /** Saves an identity in its Secret, as a whole. */
 export async function saveIdentity(kube: Kube, ref: { readonly namespace: string; readonly name: string }, identity: StoredIdentity): Promise<void> {
-  const entries = new Map<string, Buffer>([[KEYS.privateKey, Buffer.from(identity.privateKeyPem)]]);
+  const entries = new Map<string, string>([[KEYS.privateKey, identity.privateKeyPem]]);
   const put = (key: string, text: string | undefined): void => {
-    if (text !== undefined) entries.set(key, Buffer.from(text));
+    if (text !== undefined) entries.set(key, text);
   };
   put(KEYS.token, identity.enrolledTokenSha256);
   put(KEYS.clusterId, identity.bound?.clusterId);
@@ -46,5 +53,6 @@ export async function saveIdentity(kube: Kube, ref: { readonly namespace: string
   put(KEYS.audience, identity.bound?.audience);
   put(KEYS.hubUrl, identity.bound?.hubUrl);
   put(KEYS.ca, identity.bound?.caBundlePem);
-  await applySecret(kube, ref, entries);
+  put(KEYS.digest, identityDigest(entries));
+  await applySecret(kube, ref, new Map([...entries].map(([key, text]) => [key, Buffer.from(text)])));
 }
