@@ -12,6 +12,7 @@ const MONOTONIC_START_MS = 3_600_000.25;
 export class FakeClock extends Clock {
   readonly #startMs: number;
   #nowMs: number;
+  #timeOfDayMs = 0;
   #sleepers: Sleeper[] = [];
   constructor(startMs = 1_700_000_000_000) {
     super();
@@ -19,10 +20,14 @@ export class FakeClock extends Clock {
     this.#nowMs = startMs;
   }
   nowMs(): number {
-    return this.#nowMs;
+    return this.#nowMs + this.#timeOfDayMs;
   }
   monotonicMs(): number {
     return this.#nowMs - this.#startMs + MONOTONIC_START_MS;
+  }
+  /** Sets the time of day ahead or back, as NTP or a person does; no time passes. */
+  stepTimeOfDay(ms: number): void {
+    this.#timeOfDayMs += ms;
   }
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (ms <= 0 || signal?.aborted === true) return;

@@ -23,6 +23,10 @@ export interface ControllerOptions {
   readonly incompleteRetryMs: number;
   /** The shortest time between two saves of the last good state. */
   readonly lastGoodIntervalMs: number;
+  /** How often it is looked at whether the saved last good state is still there, whole. */
+  readonly lastGoodVerifyMs: number;
+  /** How long a member without a saved state waits for the hub's first word before it serves its own endpoints alone. */
+  readonly firstWordWaitMs: number;
   /** How long absence from a new hub's full state is no evidence. */
   readonly epochGraceMs: number;
 }
@@ -42,5 +46,7 @@ export const DEFAULT_CONTROLLER_OPTIONS: ControllerOptions = {
   syncWaitMs: 25_000,
   incompleteRetryMs: 2_000,
   lastGoodIntervalMs: 5_000,
+  lastGoodVerifyMs: 60_000,
+  firstWordWaitMs: 60_000,
   epochGraceMs: 300_000,
 };

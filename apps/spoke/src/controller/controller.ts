@@ -21,6 +21,7 @@ import { PartsFitter, type ReportableParts } from './hub/reportable-parts.js';
 import { LastGoodStore } from './last-good/last-good-store.js';
 import { LeaderLease, type Leadership } from './leader-lease.js';
 import { createControllerMetrics, type ControllerMetrics } from './metrics.js';
+import { ApiTrouble } from './observe/api-trouble.js';
 import { World } from './observe/world.js';
 import { agentNodes } from './plan/agent-nodes.js';
 import { EvidenceTracker } from './plan/evidence-tracker.js';
@@ -66,11 +67,12 @@ export class Controller {
   readonly #offered = memoLast((parts: readonly MemberBackend[]) => this.#fitParts(parts));
   #firstUnfit: string | undefined;
   #importsLoaded = false;
+  #isWaitOver = false;
   #latest: ControllerPlan | undefined;
   #served: RenderedPlan | undefined;
   #applied: SyncCursor | undefined;
   #isAddressWaiting = false;
-  #ticking: Promise<void> | undefined;
+  #ticking: Promise<unknown> | undefined;
 
   constructor(
     private readonly ports: ControllerPorts,
@@ -78,6 +80,7 @@ export class Controller {
   ) {
     const { kube, link, clock, random, logger, server } = ports;
     const { namespace } = options;
+    const trouble = new ApiTrouble(logger);
     this.#world = new World({
       kube, clock, random,
       onChange: () => this.#loops.plan.poke(),
@@ -87,7 +90,10 @@ export class Controller {
       },
       onWatchFailed: (kind, err) => {
         this.#metrics.watchFailures.inc({ kind: kind.kind });
-        logger.debug({ kind: kind.kind, err }, 'a watch failed and is tried again');
+        trouble.failed(kind.kind, err);
+      },
+      onConnection: () => {
+        if (this.#world.lostSinceMs === undefined) trouble.recovered();
       },
     });
     this.#planner = new Planner(options.clusterDomain);
@@ -95,8 +101,8 @@ export class Controller {
     this.#addresses = new AddressKeeper(kube, clock, logger);
     this.#statuses = new StatusWriter(kube, logger);
     this.#leave = new LeaveMarker(kube, namespace, () => this.#pokeAll());
-    this.#lease = new LeaderLease({ kube, clock, onChange: (leadership) => this.#leadershipChanged(leadership), onError: (err) => logger.warn({ err }, 'could not renew the lease') }, { namespace, name: options.leaseName, holder: options.podName, durationMs: options.leaseDurationMs, renewMs: options.leaseRenewMs });
-    this.#imports = new ImportKeeper({ store: new LastGoodStore(kube, namespace), clock, random, logger, mayWrite: () => this.#mayWrite(), onChange: () => this.#loops.plan.poke(), saveIntervalMs: options.lastGoodIntervalMs, graceMs: options.epochGraceMs });
+    this.#lease = new LeaderLease({ kube, clock, onChange: (leadership) => this.#leadershipChanged(leadership), onError: (err) => trouble.failed('Lease', err) }, { namespace, name: options.leaseName, holder: options.podName, durationMs: options.leaseDurationMs, renewMs: options.leaseRenewMs });
+    this.#imports = new ImportKeeper({ store: new LastGoodStore(kube, namespace), clock, random, logger, mayWrite: () => this.#mayWrite(), onChange: () => this.#loops.plan.poke(), saveIntervalMs: options.lastGoodIntervalMs, verifyIntervalMs: options.lastGoodVerifyMs, graceMs: options.epochGraceMs });
     this.#session = new HubSession({ kube, link, clock, random, logger, imports: this.#imports, current: () => this.#reportable(), voice: () => VOICES[this.#lease.leadership()], onIdentity: () => this.#loops.plan.poke(), options: { ...options, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity' } });
     this.#metrics = createControllerMetrics(ports.registry, { world: this.#world, hub: () => this.#session.status(), importBackends: () => this.#imports.imports.backends.length, importChangedMs: () => this.#imports.changedMs, isLeading: () => this.#lease.leadership() === 'leading' });
     const loop = (debounceMs: number, run: () => Promise<void> | void, what: string): CoalescingLoop =>
@@ -118,7 +124,7 @@ export class Controller {
       this.#loops.status.poke();
       if (this.#isAddressWaiting) this.#loops.address.poke();
     });
-    this.#ticking = this.#tick();
+    this.#ticking = Promise.all([this.#tick(), this.#endWait()]);
     void this.#imports.load().then(() => {
       this.#importsLoaded = true;
       this.#loops.plan.poke();
@@ -139,6 +145,7 @@ export class Controller {
   readonly readiness: Readonly<Record<string, ReadinessCheck>> = {
     'first lists': () => (this.#world.complete ? undefined : `waiting for the first list of ${this.#world.listing.join(', ')}`),
     'last good state': () => (this.#importsLoaded ? undefined : 'waiting for the API server to say what was saved'),
+    'first word': () => (this.#mustWaitForHub() ? 'waiting for the hub, since nothing that it said is saved here' : undefined),
     identity: () => (this.#session.identityKnown ? undefined : 'waiting for the API server to say who this cluster is'),
     lease: () => (this.#lease.leadership() === 'standby' ? 'another replica holds the lease; this one stands by' : undefined),
   };
@@ -175,7 +182,20 @@ export class Controller {
 
   // C74, C75: nothing is planned, served or reported before everything has been heard once.
   #isComplete(): boolean {
-    return this.#world.complete && this.#importsLoaded && this.#session.identityKnown && this.#leave.isKnown;
+    return this.#world.complete && this.#importsLoaded && this.#session.identityKnown && this.#leave.isKnown && !this.#mustWaitForHub();
+  }
+
+  // Nodes still lead to other clusters as a process before this one told them. With the saved state lost, a plan of our own
+  // endpoints alone would take those away; a hub that is there answers in a moment.
+  #mustWaitForHub(): boolean {
+    return !this.#isWaitOver && !this.#leave.isAsked && this.#session.expectsHub && !this.#imports.hasSpoken;
+  }
+
+  async #endWait(): Promise<void> {
+    await this.ports.clock.sleep(this.options.firstWordWaitMs, this.#stop.signal);
+    if (this.#mustWaitForHub()) this.ports.logger.warn({ code: 'LAST_GOOD_LOST', waitedMs: this.options.firstWordWaitMs }, 'the hub does not answer, and nothing that it said is saved here; until it does, only this cluster\'s own endpoints are served');
+    this.#isWaitOver = true;
+    this.#loops.plan.poke();
   }
 
   // Without the identity it is still known to whom the last good state was told.
@@ -276,7 +296,8 @@ export class Controller {
     const circumstances = { alsoTaken: this.#addresses.taken(), stillProgrammed, random: () => this.ports.random.next() };
     const plan = this.#planner.addressPlan({ world: this.#world, imports: this.#latest.imports, ipAddresses }, circumstances, this.#leave.isAsked ? 'release' : 'keep');
     const held = new Set([...plan.assignments.values()].flatMap((assignment) => assignment.held));
-    this.#isAddressWaiting = [...stillProgrammed].some((address) => !held.has(address));
+    // What was taken a moment ago may be free again, and nobody tells once that memory is over.
+    this.#isAddressWaiting = this.#addresses.taken().size > 0 || [...stillProgrammed].some((address) => !held.has(address));
     for (const problem of plan.problems) this.ports.logger.error({ path: problem.path, code: problem.code, reason: problem.message }, 'an address is in danger');
     return plan;
   }

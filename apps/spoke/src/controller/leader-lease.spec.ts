@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { KUBE_KINDS } from '#contracts/kube-objects';
 import { FakeClock, FakeKube, settle, until } from '#testing';
 
 import { LeaderLease } from './leader-lease.js';
@@ -35,6 +36,32 @@ describe('leader lease', () => {
     await clock.advance(3_000);
     expect(two.leadership()).toBe('leading');
     await two.stop();
+  });
+  it.each([
+    { name: 'that lasts for ever', spec: { holderIdentity: 'dead', leaseDurationSeconds: 2_000_000_000, renewTime: '2020-01-01T00:00:00.000000Z' } },
+    { name: 'of nonsense', spec: { holderIdentity: 7, leaseDurationSeconds: 'x', renewTime: null } },
+  ])('a Lease $name keeps the cluster without a leader for a minute at most', async ({ spec }) => {
+    const clock = new FakeClock();
+    const kube = new FakeKube({ clock });
+    kube.seed(KUBE_KINDS.lease, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace: 'spillway-system', name: 'spillway-spoke-controller' }, spec });
+    const one = lease(kube, clock, 'one');
+    one.start();
+    await settle();
+    await clock.advance(64_000);
+    expect(one.leadership()).toBe('leading');
+    await one.stop();
+  });
+  it('a Lease that somebody deletes is made again', async () => {
+    const clock = new FakeClock();
+    const kube = new FakeKube({ clock });
+    const one = lease(kube, clock, 'one');
+    one.start();
+    await until('one leads', () => one.leadership() === 'leading', clock);
+    await kube.remove(KUBE_KINDS.lease, { namespace: 'spillway-system', name: 'spillway-spoke-controller' });
+    await clock.advance(4_000);
+    expect(await kube.list(KUBE_KINDS.lease)).toHaveLength(1);
+    expect(one.leadership()).toBe('leading');
+    await one.stop();
   });
   it('a container that restarts in its pod leads at once', async () => {
     const clock = new FakeClock();

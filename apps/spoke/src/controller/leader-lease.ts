@@ -19,6 +19,9 @@ export interface LeaderLeaseOptions {
  */
 export type Leadership = 'leading' | 'unconfirmed' | 'standby';
 
+/** The longest that a silent holder is waited for. */
+const PATIENCE_MS_MAX = 60_000;
+
 /** What a {@link LeaderLease} needs. */
 export interface LeaderLeaseParts {
   readonly kube: Kube;
@@ -103,7 +106,8 @@ export class LeaderLease {
     if (spec.holderIdentity === '' || spec.holderIdentity === this.options.holder) return true;
     const text = `${spec.holderIdentity} ${spec.renewTime}`;
     if (this.#seen?.text !== text) this.#seen = { text, atMs: this.parts.clock.monotonicMs() };
-    const patienceMs = spec.durationMs > 0 ? spec.durationMs : this.options.durationMs;
+    // A Lease that claims to last for ever, whoever wrote it, must not keep the cluster without a leader.
+    const patienceMs = spec.durationMs > 0 ? Math.min(spec.durationMs, Math.max(PATIENCE_MS_MAX, this.options.durationMs)) : this.options.durationMs;
     return this.parts.clock.monotonicMs() - this.#seen.atMs >= patienceMs;
   }
 

@@ -23,14 +23,14 @@ export class AddressKeeper {
   /** The IPAddresses there are: those of the watch, and those that we created and it has not told of yet. */
   known(watched: readonly IpAddress[]): readonly IpAddress[] {
     const seen = new Set(watched.map((address) => address.name));
-    const horizonMs = this.clock.nowMs() - MEMORY_MS;
+    const horizonMs = this.clock.monotonicMs() - MEMORY_MS;
     for (const [name, { atMs }] of this.#created) if (seen.has(name) || atMs < horizonMs) this.#created.delete(name);
     return this.#created.size === 0 ? watched : [...watched, ...[...this.#created.values()].map(({ object }) => object)];
   }
 
   /** Addresses that were taken when we tried, and that the watch may not have told of yet. */
   taken(): ReadonlySet<string> {
-    const horizonMs = this.clock.nowMs() - MEMORY_MS;
+    const horizonMs = this.clock.monotonicMs() - MEMORY_MS;
     for (const [name, atMs] of this.#taken) if (atMs < horizonMs) this.#taken.delete(name);
     return new Set(this.#taken.keys());
   }
@@ -60,12 +60,12 @@ export class AddressKeeper {
     const { namespace, name } = wanted.gateway;
     try {
       const parsed = parseIpAddress(await this.kube.create(KUBE_KINDS.ipAddress, ipAddressManifest(wanted)));
-      if (parsed.ok) this.#created.set(parsed.value.name, { object: parsed.value, atMs: this.clock.nowMs() });
+      if (parsed.ok) this.#created.set(parsed.value.name, { object: parsed.value, atMs: this.clock.monotonicMs() });
       this.logger.info({ namespace, gateway: name, address: wanted.address }, 'claimed an address');
       return true;
     } catch (error) {
       if (!isFleetError(error) || error.code !== 'KUBE_ALREADY_EXISTS') throw error;
-      this.#taken.set(wanted.address, this.clock.nowMs());
+      this.#taken.set(wanted.address, this.clock.monotonicMs());
       this.logger.info({ namespace, gateway: name, address: wanted.address }, 'address was taken by another a moment ago');
       return false;
     }

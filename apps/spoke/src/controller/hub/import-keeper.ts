@@ -18,6 +18,8 @@ export interface ImportKeeperParts {
   readonly onChange: () => void;
   /** The shortest time between two saves. */
   readonly saveIntervalMs: number;
+  /** How often what was saved is looked at. */
+  readonly verifyIntervalMs: number;
   /** How long absence from a new epoch's full state is no evidence. */
   readonly graceMs: number;
 }
@@ -30,14 +32,20 @@ export class ImportKeeper {
   #effective: ImportSet = effectiveImports(NO_IMPORTS);
   #changedMs: number | undefined;
   #saved: ImportState | undefined;
+  #verifying: Promise<void> | undefined;
 
   constructor(private readonly parts: ImportKeeperParts) {
     const { clock, random, logger } = parts;
     this.#saving = new CoalescingLoop({ clock, random, debounceMs: parts.saveIntervalMs, run: () => this.#save(), onError: (err) => logger.warn({ err }, 'could not save the last good state') });
   }
 
-  /** Loads the last good state, trying until the API server has said what it is. */
+  /** Loads the last good state, trying until the API server has said what it is; from then on it is kept whole. */
   async load(): Promise<void> {
+    await this.#load();
+    this.#verifying ??= this.#verify();
+  }
+
+  async #load(): Promise<void> {
     const backoff = new Backoff(this.parts.random);
     while (!this.#stop.signal.aborted) {
       try {
@@ -46,8 +54,9 @@ export class ImportKeeper {
         this.#saved = state;
         return;
       } catch (err) {
-        this.parts.logger.warn({ err }, 'could not load the last good state');
-        if (isFleetError(err) && err.code === 'LAST_GOOD_CORRUPT') return;
+        const code = isFleetError(err) ? err.code : 'UNEXPECTED';
+        this.parts.logger.warn({ err, code }, 'could not load the last good state');
+        if (code === 'LAST_GOOD_CORRUPT') return;
       }
       await this.parts.clock.sleep(backoff.nextMs(), this.#stop.signal);
     }
@@ -90,6 +99,7 @@ export class ImportKeeper {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#saving.stop();
+    await this.#verifying;
   }
 
   #set(state: ImportState, isNews = true): void {
@@ -103,6 +113,21 @@ export class ImportKeeper {
   // A cursor that moved over other clusters' changes is not worth a write.
   #isSaved(): boolean {
     return this.#saved?.told === this.#state.told && this.#saved.consumer === this.#state.consumer && this.#saved.held === this.#state.held && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
+  }
+
+  // It is needed when the hub is away, and then it is too late to notice that somebody deleted or changed it.
+  async #verify(): Promise<void> {
+    const { clock, logger, store, mayWrite, verifyIntervalMs } = this.parts;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await clock.sleep(verifyIntervalMs, signal);
+      if (signal.aborted || !this.hasSpoken || !this.#isSaved() || !mayWrite()) continue;
+      const isWhole = await store.isWhole().catch(() => true);
+      if (isWhole) continue;
+      logger.warn({ code: 'LAST_GOOD_CORRUPT' }, 'the saved last good state is gone or changed; it is saved again');
+      this.#saved = undefined;
+      this.saveSoon();
+    }
   }
 
   async #releaseLater(untilMs: number): Promise<void> {

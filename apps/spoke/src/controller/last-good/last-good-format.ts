@@ -75,12 +75,14 @@ export async function packState(state: ImportState): Promise<PackedState> {
   return { sha256: sha256(packed), chunks };
 }
 
+/** Whether chunks are, to the byte, those that an index was written for. */
+export const isPackedAs = (index: LastGoodIndex, chunks: readonly Buffer[]): boolean => sha256(Buffer.concat(chunks)) === index.sha256;
+
 /** Unpacks a state; throws LAST_GOOD_CORRUPT where it is not, to the byte, what was saved. */
 export async function unpackState(index: LastGoodIndex, chunks: readonly Buffer[]): Promise<ImportState> {
-  const packed = Buffer.concat(chunks);
-  if (sha256(packed) !== index.sha256) throw corrupt('its digest differs from the index');
+  if (!isPackedAs(index, chunks)) throw corrupt('its digest differs from the index');
   try {
-    const parsed = stateSchema.parse(JSON.parse((await promisify(gunzip)(packed, { maxOutputLength: STATE_BYTES_MAX })).toString('utf8')));
+    const parsed = stateSchema.parse(JSON.parse((await promisify(gunzip)(Buffer.concat(chunks), { maxOutputLength: STATE_BYTES_MAX })).toString('utf8')));
     const told = new Map<string, ToldResource>(parsed.resources.map(({ name, version, backend }) => [name, { version, backend }]));
     const cursor = parsed.cursor === undefined ? undefined : { ...parsed.cursor, sequence: BigInt(parsed.cursor.sequence) };
     return { consumer: parsed.consumer, cursor, told, complete: parsed.complete, held: undefined };

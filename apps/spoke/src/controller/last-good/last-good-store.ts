@@ -4,7 +4,7 @@ import type { Kube } from '#ports';
 
 import type { ImportState } from '../hub/import-state.js';
 import { applyBinaryConfigMap, applyTextConfigMap, configMapEntries } from '../own/own-data.js';
-import { corrupt, indexSchema, packState, unpackState, type LastGoodIndex } from './last-good-format.js';
+import { corrupt, indexSchema, isPackedAs, packState, unpackState, type LastGoodIndex } from './last-good-format.js';
 
 const INDEX_KEY = 'index.json';
 const CHUNK_KEY = 'state.gz';
@@ -27,22 +27,24 @@ export class LastGoodStore {
    */
   async load(): Promise<ImportState | undefined> {
     const index = await this.#readIndex();
-    if (index === undefined) return undefined;
-    const chunks: Buffer[] = [];
-    for (const name of index.chunks) {
-      const found = await this.kube.find(KUBE_KINDS.configMap, { namespace: this.namespace, name });
-      const bytes = found === undefined ? undefined : configMapEntries(found).get(CHUNK_KEY);
-      if (bytes === undefined) throw corrupt(`its part ${name} is missing`);
-      chunks.push(bytes);
+    return index === undefined ? undefined : unpackState(index, await this.#readChunks(index));
+  }
+
+  /** Whether what was saved last is there, to the byte. */
+  async isWhole(): Promise<boolean> {
+    try {
+      const index = await this.#readIndex();
+      return index !== undefined && isPackedAs(index, await this.#readChunks(index));
+    } catch (error) {
+      return ignoreCorrupt(error) ?? false;
     }
-    return unpackState(index, chunks);
   }
 
   /** Saves a state: first its chunks, then the index that makes them one, then the previous chunks go. */
   async save(state: ImportState, savedAtMs: number): Promise<void> {
     const before = await this.#readIndex().catch(ignoreCorrupt);
     const packed = await packState(state);
-    if (packed.sha256 === before?.sha256) return;
+    if (packed.sha256 === before?.sha256 && (await this.isWhole())) return;
     if (packed.chunks.length > CHUNKS_MAX) throw corrupt(`it would take ${packed.chunks.length} parts, and at most ${CHUNKS_MAX} are allowed`);
     const first = before?.chunks.includes(this.#name(RANGES[0])) === true ? RANGES[1] : RANGES[0];
     const chunks = packed.chunks.map((_, at) => this.#name(first + at));
@@ -56,6 +58,17 @@ export class LastGoodStore {
 
   #name(n: number): string {
     return `${this.prefix}${n}`;
+  }
+
+  async #readChunks(index: LastGoodIndex): Promise<readonly Buffer[]> {
+    const chunks: Buffer[] = [];
+    for (const name of index.chunks) {
+      const found = await this.kube.find(KUBE_KINDS.configMap, { namespace: this.namespace, name });
+      const bytes = found === undefined ? undefined : configMapEntries(found).get(CHUNK_KEY);
+      if (bytes === undefined) throw corrupt(`its part ${name} is missing`);
+      chunks.push(bytes);
+    }
+    return chunks;
   }
 
   async #readIndex(): Promise<LastGoodIndex | undefined> {

@@ -25,7 +25,9 @@ export interface WatchedKindContext {
   readonly random: Random;
   readonly onChange: () => void;
   readonly onUnreadable: (problem: Problem) => void;
-  readonly onWatchFailed: (kind: KubeKind, error: Error) => void;
+  readonly onWatchFailed: (kind: KubeKind, error: unknown) => void;
+  /** The connection was lost, or is back. */
+  readonly onConnection?: () => void;
 }
 
 // A name that no object has, so that asking whether a kind is served costs one empty list.
@@ -85,6 +87,7 @@ export class WatchedKind<T> {
     const backoff = new Backoff(this.context.random, MISSING_POLL);
     while (!this.#stop.signal.aborted) {
       const served = await this.#isServed();
+      this.#connection(served === undefined ? (this.#lostSinceMs ?? this.context.clock.nowMs()) : undefined);
       if (served === true) return this.#follow();
       if (served === false) this.#setState('missing');
       await this.context.clock.sleep(backoff.nextMs(), this.#stop.signal);
@@ -97,7 +100,9 @@ export class WatchedKind<T> {
       await this.context.kube.list(this.spec.kind, { ...this.spec.selection, fieldSelector: NO_OBJECT });
       return true;
     } catch (error) {
-      return isFleetError(error) && error.code === 'KUBE_NOT_FOUND' ? false : undefined;
+      if (isFleetError(error) && error.code === 'KUBE_NOT_FOUND') return false;
+      this.context.onWatchFailed(this.spec.kind, error);
+      return undefined;
     }
   }
 
@@ -107,11 +112,15 @@ export class WatchedKind<T> {
       upsert: (object) => this.#upsert(object),
       remove: (object) => this.#remove(object),
       synced: () => this.#setState('complete'),
-      connection: (lostSinceMs) => {
-        this.#lostSinceMs = lostSinceMs;
-      },
+      connection: (lostSinceMs) => this.#connection(lostSinceMs),
       failed: (error) => this.context.onWatchFailed(this.spec.kind, error),
     });
+  }
+
+  #connection(lostSinceMs: number | undefined): void {
+    if (this.#lostSinceMs === lostSinceMs) return;
+    this.#lostSinceMs = lostSinceMs;
+    this.context.onConnection?.();
   }
 
   #setState(state: WatchedKindState): void {

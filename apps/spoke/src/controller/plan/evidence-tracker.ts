@@ -30,11 +30,15 @@ interface Subject {
 
 interface SeenNode {
   readonly joinedAtMs: number;
-  lastSeenAtMs: number;
+  lastSeenAtMs: number | undefined;
+  /** As the xDS server says it: tells one stream from the next. */
   streamOpenedAtMs: number | undefined;
 }
 
-/** Turns acknowledgements of xDS resources into evidence about Gateways, backends and addresses. */
+/**
+ * Turns acknowledgements of xDS resources into evidence about Gateways, backends and addresses. Ages are measured on the
+ * monotonic clock: a clock that is set by hours makes no node silent and keeps no address back.
+ */
 export class EvidenceTracker {
   #subjects = new Map<string, Subject>();
   /** Resources in which an address was, while it is in the plan, and since it left. */
@@ -51,7 +55,7 @@ export class EvidenceTracker {
 
   /** Takes note of what is served from now on. */
   published(snapshot: XdsSnapshot): void {
-    const nowMs = this.clock.nowMs();
+    const nowMs = this.clock.monotonicMs();
     this.#firstPublishedMs ??= nowMs;
     this.#names = snapshot.clusters.map((cluster) => cluster.name);
     this.#subjects = new Map([...subjectsOf(snapshot)].map(([key, clusters]) => [key, this.#subject(key, clusters, nowMs)]));
@@ -67,8 +71,10 @@ export class EvidenceTracker {
     const gateways = new Map<string, ProgrammedEvidence>();
     const composites = new Map<string, ProgrammedEvidence>();
     let isOpen = false;
+    // Evidence is told in the time of day, as of now.
+    const epochMs = this.clock.nowMs() - this.clock.monotonicMs();
     for (const [key, subject] of this.#subjects) {
-      const evidence = { wantedSinceMs: subject.sinceMs, nodes: [...nodes].sort().map((node) => this.#nodeEvidence(node, subject)) };
+      const evidence = { wantedSinceMs: subject.sinceMs + epochMs, nodes: [...nodes].sort().map((node) => this.#nodeEvidence(node, subject, epochMs)) };
       isOpen ||= evidence.nodes.length === 0 || evidence.nodes.some((node) => !node.hasAcknowledged || this.#nodes.get(node.node)?.streamOpenedAtMs === undefined);
       const [kind, name = ''] = key.split(' ');
       (kind === 'gateway' ? gateways : composites).set(name, evidence);
@@ -86,14 +92,14 @@ export class EvidenceTracker {
     if (this.#firstPublishedMs === undefined || this.#addresses.has(address)) return true;
     // An address that left the plan before this process began: any resource may have held it.
     const gone = this.#gone.get(address) ?? { resources: [...this.#names, rejectClusterName(frontendKey({ kind: 'gateway', ...gateway, callers: undefined }))], sinceMs: this.#firstPublishedMs };
-    if (this.clock.nowMs() - gone.sinceMs > RELEASE_WAIT_MAX_MS) return false;
+    if (this.clock.monotonicMs() - gone.sinceMs > RELEASE_WAIT_MAX_MS) return false;
     return [...nodes].some((node) => this.#isAlive(node, gone.sinceMs) && gone.resources.some((name) => this.acks.status(node, CLUSTER_TYPE_URL, name).kind !== 'acked'));
   }
 
   #isAlive(node: string, sinceMs: number): boolean {
     const seen = this.#nodes.get(node);
-    const lastMs = Math.max(sinceMs, seen?.lastSeenAtMs ?? 0);
-    return seen?.streamOpenedAtMs !== undefined || this.clock.nowMs() - lastMs <= EVIDENCE_TTL_MS;
+    const lastMs = Math.max(sinceMs, seen?.lastSeenAtMs ?? sinceMs);
+    return seen?.streamOpenedAtMs !== undefined || this.clock.monotonicMs() - lastMs <= EVIDENCE_TTL_MS;
   }
 
   #subject(key: string, clusters: readonly XdsCluster[], nowMs: number): Subject {
@@ -104,11 +110,11 @@ export class EvidenceTracker {
   }
 
   #look(nodes: ReadonlySet<string>): void {
-    const nowMs = this.clock.nowMs();
+    const [nowMs, epochMs] = [this.clock.monotonicMs(), this.clock.nowMs() - this.clock.monotonicMs()];
     const streams = new Map(this.acks.streams().map((stream) => [stream.nodeId, stream]));
     for (const node of nodes) {
       const openedAtMs = streams.get(node)?.openedAtMs;
-      const seen = this.#nodes.get(node) ?? { joinedAtMs: openedAtMs ?? nowMs, lastSeenAtMs: 0, streamOpenedAtMs: undefined };
+      const seen = this.#nodes.get(node) ?? { joinedAtMs: openedAtMs === undefined ? nowMs : openedAtMs - epochMs, lastSeenAtMs: undefined, streamOpenedAtMs: undefined };
       if (openedAtMs !== undefined) seen.lastSeenAtMs = nowMs;
       seen.streamOpenedAtMs = openedAtMs;
       this.#nodes.set(node, seen);
@@ -116,10 +122,11 @@ export class EvidenceTracker {
     for (const node of this.#nodes.keys()) if (!nodes.has(node) && !streams.has(node)) this.#nodes.delete(node);
   }
 
-  #nodeEvidence(node: string, subject: Subject): NodeEvidence {
-    const seen = this.#nodes.get(node) ?? { joinedAtMs: 0, lastSeenAtMs: 0, streamOpenedAtMs: undefined };
+  #nodeEvidence(node: string, subject: Subject, epochMs: number): NodeEvidence {
+    const seen = this.#nodes.get(node) ?? NEVER_SEEN;
     const refusal = this.#ask(node, seen.streamOpenedAtMs, subject);
-    return { node, hasAcknowledged: subject.acknowledged.has(node), lastSeenAtMs: seen.lastSeenAtMs, joinedAtMs: seen.joinedAtMs, refusal };
+    const lastSeenAtMs = seen.lastSeenAtMs === undefined ? 0 : seen.lastSeenAtMs + epochMs;
+    return { node, hasAcknowledged: subject.acknowledged.has(node), lastSeenAtMs, joinedAtMs: seen.joinedAtMs + epochMs, refusal };
   }
 
   // What a node has acknowledged from a stream it need not be asked again; a new stream may be a rebooted node's.
@@ -135,6 +142,8 @@ export class EvidenceTracker {
     return undefined;
   }
 }
+
+const NEVER_SEEN: SeenNode = { joinedAtMs: 0, lastSeenAtMs: undefined, streamOpenedAtMs: undefined };
 
 function subjectsOf(snapshot: XdsSnapshot): ReadonlyMap<string, readonly XdsCluster[]> {
   const subjects = new Map<string, XdsCluster[]>();
