@@ -126,6 +126,18 @@ describeHere('the controller on a real API server', () => {
     await expect(create(KUBE_KINDS.service, { namespace: 'ai', name: 'thief' }, { spec: { clusterIP: held, ports: [{ port: 80 }] } })).rejects.toMatchObject({ code: 'KUBE_INVALID' });
   });
 
+  it('a range of the other family adds an address of it, and cannot be deleted while a Gateway has one', async () => {
+    const range = { name: 'six' };
+    await create(KUBE_KINDS.serviceCidr, range, { spec: { cidrs: ['fd00:30::/112'] } });
+    await eventually('both families', addresses, (held) => held.length === 2 && held.some((address) => address.startsWith('fd00:30::')));
+    await eventually('both in the status', () => status(KUBE_KINDS.gateway, 'front'), (text) => text.includes('fd00:30::') && text.includes('10.96.') && text.includes('"Assigned"'));
+    await eventually('both served', () => nodes.snapshot?.clusters.flatMap(({ metadata }) => metadata.frontends.flatMap((frontend) => frontend.addresses)), (served) => served?.some((address) => address.startsWith('fd00:30::')) === true);
+    await eventually('protected', () => kube.find(KUBE_KINDS.serviceCidr, range), (found) => found?.metadata.finalizers?.includes('spillway.dev/address-protection') === true);
+    await kube.remove(KUBE_KINDS.serviceCidr, range);
+    await expect(eventually('still there and Terminating', () => kube.find(KUBE_KINDS.serviceCidr, range), (found) => found?.metadata.deletionTimestamp !== undefined)).resolves.toBeDefined();
+    expect((await kube.find(KUBE_KINDS.serviceCidr, range))?.metadata.finalizers).toContain('spillway.dev/address-protection');
+  });
+
   it('a token of a node agent speaks for its own node, and no other token does', async () => {
     const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: ['spillway-spoke-node'], trustMs: 60_000, refuseMs: 1_000, cacheEntriesMax: 10 });
     const token = async (account: string, audience: string): Promise<string> => {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { backendName, byKey, clusterId, splitBackendName, type BackendName, type ClusterId, type Endpoint, type FleetView, type Freshness, type ImportedBackend, type MemberPart } from '#domain/fleet';
-import { countReady, judgeSameness, planBackend, readyCapacity } from '#domain/sameness';
+import { backendName, byKey, clusterId, countReady, splitBackendName, type BackendName, type ClusterId, type Endpoint, type FleetView, type Freshness, type ImportedBackend, type MemberPart } from '#domain/fleet';
+import { judgeSameness, planBackend, readyCapacity } from '#domain/sameness';
 import { FleetStore } from '#ports';
 
 import { FleetViewSource } from '../core/fleet-view-source.js';
@@ -89,7 +89,7 @@ const partsOf = (key: BackendName, { view }: BackendSource): readonly MemberPart
 function showBackend(key: BackendName, source: BackendSource): ShownBackend {
   const parts = partsOf(key, source);
   const clusters = parts.map(({ clusterId: id }) => id);
-  const serving = parts.filter(({ clusterId: id, backend }) => freshnessOf(id, source) !== 'stale' && countReady(backend) > 0);
+  const serving = parts.filter(({ clusterId: id, backend }) => freshnessOf(id, source) !== 'stale' && countReady(backend.endpoints) > 0);
   return { ...splitBackendName(key), key, source, memberCount: parts.length, servingCount: serving.length, ...observationOf(clusters, source) };
 }
 
@@ -103,7 +103,7 @@ function showMember({ clusterId: id, backend, firstSeenSequence }: MemberPart, s
     ports: backend.ports,
     capacity: backend.capacity,
     endpointCount: backend.endpoints.length,
-    readyCount: countReady(backend),
+    readyCount: countReady(backend.endpoints),
     readyCapacity: readyCapacity(backend),
     firstSeenSequence: firstSeenSequence.toString(),
     ...judged,

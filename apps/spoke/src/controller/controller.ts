@@ -267,6 +267,7 @@ export class Controller {
       compositeEvidence: evidence.composites,
       localParts,
       imports,
+      keepsRoutability: this.#world.keepsRoutability,
       nowMs: this.ports.clock.nowMs(),
     });
     const round = await this.#statuses.write(writes, () => this.#mayWrite());

@@ -25,6 +25,8 @@ export const CONTROLLER_CLUSTER_RULES: readonly PolicyRule[] = [
   // Our finalizer keeps a ServiceCIDR that holds our addresses.
   { apiGroups: ['networking.k8s.io'], resources: ['servicecidrs'], verbs: [...READ, 'update'] },
   { apiGroups: ['networking.k8s.io'], resources: ['ipaddresses'], verbs: [...READ, 'create', 'delete'] },
+  // Whether a Gateway's status can say how far its addresses reach.
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], resourceNames: ['gateways.gateway.networking.k8s.io'], verbs: READ },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   // Says on our own Namespace that it has left.
   { apiGroups: [''], resources: ['namespaces'], resourceNames: [SPOKE_NAMESPACE], verbs: ['patch'] },

@@ -4,6 +4,11 @@ import type { GatewayClassObject, GatewayListener, GatewayObject, GatewayStatus,
 
 import { conditions, labelSelector, listOf, meta, objectParser, optional, orElse, portNumber, text } from './parse-object.js';
 
+/** What the installed definition of Gateways keeps of the fields that only some releases have. */
+export interface GatewayDefinition {
+  readonly keepsRoutability: boolean;
+}
+
 const GATEWAY_GROUP = 'gateway.networking.k8s.io';
 
 const gatewayClass: z.ZodType<GatewayClassObject> = z
@@ -41,7 +46,7 @@ const listener: z.ZodType<GatewayListener> = z
     allowedKinds: allowed.kinds,
   }));
 
-const address = z.object({ type: orElse(z.string(), 'IPAddress'), value: text });
+const address = z.object({ type: orElse(z.string(), 'IPAddress'), value: text, routability: z.string().optional() });
 const noStatus: GatewayStatus = { addresses: [], conditions: [], listeners: [] };
 const gatewayStatus: z.ZodType<GatewayStatus> = z.object({
   addresses: listOf(address),
@@ -111,6 +116,18 @@ const referenceGrant: z.ZodType<ReferenceGrantObject> = z
   })
   .transform(({ metadata, spec }) => ({ meta: metadata, from: spec.from, to: spec.to }));
 
+const propertiesOf = (schema: unknown): Readonly<Record<string, unknown>> => z.object({ properties: z.record(z.string(), z.unknown()) }).safeParse(schema).data?.properties ?? {};
+const itemsOf = (schema: unknown): unknown => z.object({ items: z.unknown() }).safeParse(schema).data?.items;
+
+const gatewayDefinition: z.ZodType<GatewayDefinition> = z
+  .object({ spec: z.object({ versions: listOf(z.object({ name: z.string(), schema: optional(z.object({ openAPIV3Schema: z.unknown() })) })) }) })
+  .transform(({ spec }) => {
+    const root = spec.versions.find(({ name }) => name === 'v1')?.schema?.openAPIV3Schema;
+    return { keepsRoutability: 'routability' in propertiesOf(itemsOf(propertiesOf(propertiesOf(root)['status'])['addresses'])) };
+  });
+
+/** Parses the CustomResourceDefinition of Gateways. */
+export const parseGatewayDefinition = objectParser('CustomResourceDefinition', gatewayDefinition);
 /** Parses a GatewayClass. */
 export const parseGatewayClass = objectParser('GatewayClass', gatewayClass);
 /** Parses a Gateway. */

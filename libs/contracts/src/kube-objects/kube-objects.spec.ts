@@ -7,6 +7,7 @@ import {
   parseEndpointSelector,
   parseEndpointSlice,
   parseGateway,
+  parseGatewayDefinition,
   parseIpAddress,
   parseObjects,
   parsePod,
@@ -39,6 +40,15 @@ describe('objects are read with the defaults of their APIs', () => {
   it('another controller\'s status entry keeps fields that we do not know', () => {
     const foreign = { parentRef: { name: 'x', future: 1 }, controllerName: 'example.com/other', conditions: [], extra: 'kept' };
     expect(valueOf(parseTcpRoute({ metadata, spec: {}, status: { parents: [foreign] } })).parents).toEqual([foreign]);
+  });
+
+  it.each([
+    { name: 'keeps routability where its status has the field', addresses: { items: { properties: { value: {}, routability: {} } } }, want: true },
+    { name: 'prunes it where its status lacks the field', addresses: { items: { properties: { value: {} } } }, want: false },
+    { name: 'of a shape that nobody expects keeps nothing', addresses: 7, want: false },
+  ])('a definition of Gateways $name', ({ addresses, want }) => {
+    const openAPIV3Schema = { properties: { status: { properties: { addresses } } } };
+    expect(valueOf(parseGatewayDefinition({ metadata, spec: { versions: [{ name: 'v1beta1' }, { name: 'v1', schema: { openAPIV3Schema } }] } })).keepsRoutability).toBe(want);
   });
 
   it('a CompositeBackend\'s target port defaults to its port', () => {

@@ -1,7 +1,11 @@
 import type { NamespacedName } from '#domain/fleet';
 
-/** One address that a Gateway wants: a certain one, or any from the service range. */
-export type AddressWish = { readonly kind: 'dynamic' } | { readonly kind: 'static'; readonly value: string };
+/** What a Gateway wants: a certain address, or any one of each family that the service range has. */
+export type AddressWish =
+  | { readonly kind: 'dynamic' }
+  | { readonly kind: 'static'; readonly value: string }
+  /** What no address of the service range can be. */
+  | { readonly kind: 'impossible'; readonly value: string; readonly message: string };
 
 /**
  * What to do about a Gateway's addresses. `claim`: see to it that it holds what it wishes. `hold`: keep what it holds, take

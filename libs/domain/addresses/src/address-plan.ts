@@ -29,13 +29,13 @@ export interface AddressPlan {
   readonly protectCidrs: readonly string[];
   /** Names of ServiceCIDRs that lose it. */
   readonly unprotectCidrs: readonly string[];
-  /** ServiceCIDRs that somebody deletes while they hold addresses of ours. */
+  /** ServiceCIDRs that somebody deletes while they hold addresses of ours, and Gateways for which a family has no address left. */
   readonly problems: readonly Problem[];
 }
 
 /** How a Gateway stands with its addresses. */
 export interface AddressAssignment {
-  /** Canonical addresses that it holds: an IPAddress of ours names it. In the order of its wishes. */
+  /** Canonical addresses that it holds: an IPAddress of ours names it. In the order of its wishes, of the cluster's first family first. */
   readonly held: readonly string[];
   /** Wishes that no address can meet, and why. */
   readonly unmet: readonly UnmetWish[];
@@ -44,7 +44,9 @@ export interface AddressAssignment {
 /** Why a wish is not met: `pending` is being created, `exhausted` has no free address left, the others need a person. */
 export interface UnmetWish {
   readonly value: string;
-  readonly cause: 'pending' | 'exhausted' | 'malformed' | 'family' | 'outside' | 'reserved' | 'taken';
+  readonly cause: 'pending' | 'exhausted' | 'malformed' | 'impossible' | 'outside' | 'reserved' | 'taken';
+  /** The Gateway serves all the same: it asked for any address, and has one of another family. */
+  readonly isOptional: boolean;
   readonly message: string;
 }
 

@@ -1,12 +1,15 @@
+/** The two families of addresses. */
+export type IpFamily = 'IPv4' | 'IPv6';
+
 /** An address as a number, with its family. */
 export interface IpNumber {
-  readonly family: 'IPv4' | 'IPv6';
+  readonly family: IpFamily;
   readonly value: bigint;
 }
 
 /** A range of addresses: its first address, and how many bits its hosts have. */
 export interface IpRange {
-  readonly family: 'IPv4' | 'IPv6';
+  readonly family: IpFamily;
   readonly first: bigint;
   readonly hostBits: number;
 }
@@ -23,6 +26,9 @@ export function parseIp(text: string): IpNumber | undefined {
 
 /** Whether a text is an address; cheaper than reading it. */
 export const isIp = (text: string): boolean => IPV4.test(text) || (text.includes(':') && parseIpv6(text) !== undefined);
+
+/** The family of a text that is known to be an address. */
+export const ipFamily = (address: string): IpFamily => (address.includes(':') ? 'IPv6' : 'IPv4');
 
 /** Writes an address in its canonical text: dotted IPv4, or IPv6 as RFC 5952 says. */
 export function formatIp({ family, value }: IpNumber): string {

@@ -76,14 +76,13 @@ describe('a dynamic address', () => {
     const plan = planAddresses(anInput({ claims: [aClaim('a')], serviceCidrs: [small], ipAddresses: [ofService('10.96.0.17'), ...full] }));
     expect(created(plan)).toEqual(['10.96.0.1 for a']);
     const none = planAddresses(anInput({ claims: [aClaim('a')], serviceCidrs: [small], ipAddresses: Array.from({ length: 30 }, (_, at) => ofService(`10.96.0.${at + 1}`)) }));
-    expect(unmetOf(none, 'a')).toEqual(['exhausted: Every address of the Ready ServiceCIDRs is taken; add a ServiceCIDR.']);
+    expect(unmetOf(none, 'a')).toEqual(['exhausted: Every IPv4 address of the Ready ServiceCIDRs is taken; add a ServiceCIDR.']);
     expect(none.create).toEqual([]);
   });
 
   it.each([
     { name: 'not Ready', cidr: aCidr({ isReady: false }) },
     { name: 'being deleted', cidr: aCidr({ isDeleting: true }) },
-    { name: 'IPv6', cidr: aCidr({ cidrs: ['fd00::/108'] }) },
   ])('never comes from a ServiceCIDR that is $name', ({ cidr }) => {
     expect(planAddresses(anInput({ claims: [aClaim('a')], serviceCidrs: [cidr] })).create).toEqual([]);
   });
@@ -124,22 +123,62 @@ describe('a dynamic address', () => {
   });
 });
 
+describe('addresses of both families (R2)', () => {
+  const dual = aCidr({ cidrs: ['172.30.0.0/16', 'fd00:30::/112'] });
+  const full = (cidr: string): IpAddress[] => Array.from({ length: 14 }, (_, at) => ofService(`${cidr}${at + 1}`));
+
+  it.each([
+    { name: 'one of each, the cluster\'s first family first', cidrs: [dual], ips: [], known: [], want: { create: ['172.30.1.1 for a', 'fd00:30::101 for a'], unmet: ['pending', 'pending'] } },
+    { name: 'the first family is that of the ServiceCIDR made by the API server', cidrs: [aCidr({ cidrs: ['fd00:30::/112'] }), aCidr({ name: 'a-later-one', cidrs: ['172.30.0.0/16'] })], ips: [], known: [], want: { create: ['fd00:30::101 for a', '172.30.1.1 for a'], unmet: ['pending', 'pending'] } },
+    { name: 'IPv6 alone where the service range has nothing else', cidrs: [aCidr({ cidrs: ['fd00:30::/112'] })], ips: [], known: [], want: { create: ['fd00:30::101 for a'], unmet: ['pending'] } },
+    { name: 'the last address of an IPv6 range is no broadcast address', cidrs: [aCidr({ cidrs: ['fd00:30::/124'] })], ips: full('fd00:30::').map((ip, at) => ({ ...ip, name: `fd00:30::${(at + 1).toString(16)}` })), known: [], want: { create: ['fd00:30::f for a'], unmet: ['pending'] } },
+    { name: 'a range of the other family that comes later adds an address and takes nothing away', cidrs: [dual], ips: [ours('172.30.9.9', 'a')], known: ['172.30.9.9'], want: { create: ['fd00:30::101 for a'], unmet: ['optional pending'] } },
+    { name: 'a family that is full does not keep the other from serving', cidrs: [aCidr({ cidrs: ['172.30.0.0/28', 'fd00:30::/112'] })], ips: full('172.30.0.'), known: [], want: { create: ['fd00:30::101 for a'], unmet: ['optional exhausted', 'pending'] } },
+    { name: 'an address whose range is not Ready any more stays', cidrs: [aCidr({ cidrs: ['172.30.0.0/16'] })], ips: [ours('172.30.9.9', 'a'), ours('fd00:30::9', 'a')], known: ['172.30.9.9', 'fd00:30::9'], want: { create: [], unmet: [] } },
+    { name: 'without any Ready range there is none', cidrs: [], ips: [], known: [], want: { create: [], unmet: ['exhausted'] } },
+  ])('$name', ({ cidrs, ips, known, want }) => {
+    const plan = planAddresses(anInput({ serviceCidrs: cidrs, ipAddresses: ips, claims: [aClaim('a', { known })] }));
+    expect({ create: created(plan), unmet: plan.assignments.get('ai/a')?.unmet.map(({ cause, isOptional }) => (isOptional ? `optional ${cause}` : cause)) }).toEqual(want);
+    expect(plan.remove).toEqual([]);
+    expect(plan.create.every(({ address, family }) => family === (address.includes(':') ? 'IPv6' : 'IPv4'))).toBe(true);
+  });
+
+  it('are exactly one each: of several, those that callers know stay', () => {
+    const several = [ours('172.30.8.8', 'a'), ours('172.30.9.9', 'a'), ours('fd00:30::8', 'a'), ours('fd00:30::9', 'a')];
+    const plan = planAddresses(anInput({ serviceCidrs: [dual], claims: [aClaim('a', { known: ['172.30.9.9', 'fd00:30::9'] })], ipAddresses: several }));
+    expect([heldBy(plan, 'a'), removed(plan)]).toEqual([['172.30.9.9', 'fd00:30::9'], ['172.30.8.8', 'fd00:30::8']]);
+  });
+
+  it('a Service that takes the one leaves the other, and a new one comes beside it', () => {
+    const plan = planAddresses(
+      anInput({ serviceCidrs: [dual], claims: [aClaim('a', { known: ['172.30.9.9', 'fd00:30::9'] })], ipAddresses: [ours('172.30.9.9', 'a'), ours('fd00:30::9', 'a')], serviceAddresses: new Map([['fd00:30::9', { namespace: 'shop', name: 'web' }]]) }),
+    );
+    expect([heldBy(plan, 'a'), created(plan), removed(plan)]).toEqual([['172.30.9.9'], ['fd00:30::101 for a'], ['fd00:30::9']]);
+  });
+
+  it('a wish that nothing can meet is said, and nothing is given in its place (R8)', () => {
+    const plan = planAddresses(anInput({ serviceCidrs: [dual], claims: [aClaim('a', { wishes: [{ kind: 'impossible', value: '', message: 'Of the moon.' }] })] }));
+    expect([plan.create, unmetOf(plan, 'a')]).toEqual([[], ['impossible: Of the moon.']]);
+  });
+});
+
 describe('an address asked for by value', () => {
   it.each([
     { name: 'is created where it is free, in the static band too', value: '172.30.0.10', want: ['pending: Address 172.30.0.10 is being reserved.'] },
     { name: 'is refused where it is no address', value: '172.30.0.010', want: ['malformed: Address "172.30.0.010" is no IP address.'] },
-    { name: 'is refused in IPv6', value: 'fd00::0:1', want: ['family: Address fd00::1 is IPv6; IPv4 is served.'] },
+    { name: 'is created in IPv6, in its canonical text', value: 'fd00:30:0::0:1', want: ['pending: Address fd00:30::1 is being reserved.'], canonical: 'fd00:30::1' },
+    { name: 'is refused in a family without a service range', value: 'fd00::1', want: ['outside: Address fd00::1 lies in no Ready ServiceCIDR; choose one of the service range.'] },
     { name: 'is refused outside the service range', value: '10.9.9.9', want: ['outside: Address 10.9.9.9 lies in no Ready ServiceCIDR; choose one of the service range.'] },
     { name: 'is refused where it is the network\'s own', value: '172.30.0.0', want: ['reserved: Address 172.30.0.0 is the first or last of its ServiceCIDR, which nobody may have.'] },
     { name: 'is refused where it is the broadcast address', value: '172.30.255.255', want: ['reserved: Address 172.30.255.255 is the first or last of its ServiceCIDR, which nobody may have.'] },
     { name: 'is refused where a Service has it', value: '172.30.5.5', want: ['taken: Address 172.30.5.5 belongs to Service "shop/web"; choose another.'] },
     { name: 'is refused where another Gateway has it', value: '172.30.6.6', want: ['taken: Address 172.30.6.6 belongs to Gateway "ai/other"; choose another.'] },
-  ])('$name, and never substituted', ({ value, want }) => {
+  ])('$name, and never substituted', ({ value, want, canonical = value }) => {
     const plan = planAddresses(
-      anInput({ claims: [aClaim('a', staticWish(value)), aClaim('other')], ipAddresses: [ofService('172.30.5.5'), ours('172.30.6.6', 'other')] }),
+      anInput({ serviceCidrs: [aCidr({ cidrs: ['172.30.0.0/16', 'fd00:30::/112'] })], claims: [aClaim('a', staticWish(value)), aClaim('other')], ipAddresses: [ofService('172.30.5.5'), ours('172.30.6.6', 'other')] }),
     );
     expect(unmetOf(plan, 'a')).toEqual(want);
-    expect(plan.create.filter(({ address }) => address !== value)).toEqual([]);
+    expect(plan.create.filter(({ address, gateway }) => gateway.name === 'a' && address !== canonical)).toEqual([]);
   });
 
   it('goes to the older of two Gateways that want it, whatever their names', () => {

@@ -4,7 +4,7 @@ import type { AddressClaim, IpAddress } from './address-claim.js';
 import { addressOwners, keyOf, type AddressOwners } from './address-owners.js';
 import type { AddressAssignment, AddressInput, AddressPlan, NewIpAddress, UnmetWish } from './address-plan.js';
 import { chooseAddress } from './choose-address.js';
-import { formatIp, parseIp } from './ip-text.js';
+import { formatIp, ipFamily, parseIp, type IpFamily } from './ip-text.js';
 import { protectCidrs, serviceRanges, type ServiceRanges } from './service-ranges.js';
 
 /**
@@ -49,8 +49,11 @@ const oursOf = (claim: AddressClaim, { owners }: Context): readonly IpAddress[] 
 
 function settleStatic(claim: AddressClaim, context: Context): Settlement {
   if (claim.mode !== 'claim') return NOTHING;
-  const values = claim.wishes.flatMap((wish) => (wish.kind === 'static' ? [wish.value] : []));
-  return values.map((value) => settleValue(value, claim, context)).reduce(join, NOTHING);
+  const settled = claim.wishes.flatMap((wish) => {
+    if (wish.kind === 'dynamic') return [];
+    return [wish.kind === 'static' ? settleValue(wish.value, claim, context) : unmet(wish.value, 'impossible', wish.message)];
+  });
+  return settled.reduce(join, NOTHING);
 }
 
 const join = (a: Settlement, b: Settlement): Settlement => ({ held: [...a.held, ...b.held], unmet: [...a.unmet, ...b.unmet], create: [...a.create, ...b.create] });
@@ -60,7 +63,6 @@ function settleValue(value: string, claim: AddressClaim, context: Context): Sett
   if (ip === undefined) return unmet(value, 'malformed', `Address "${value}" is no IP address.`);
   const address = formatIp(ip);
   if (oursOf(claim, context).some(({ name }) => name === address)) return { ...NOTHING, held: [address] };
-  if (ip.family !== 'IPv4') return unmet(value, 'family', `Address ${address} is ${ip.family}; IPv4 is served.`);
   const place = context.ranges.placeOf(ip);
   if (place === 'outside') return unmet(value, 'outside', `Address ${address} lies in no Ready ServiceCIDR; choose one of the service range.`);
   if (place === 'reserved') return unmet(value, 'reserved', `Address ${address} is the first or last of its ServiceCIDR, which nobody may have.`);
@@ -68,16 +70,16 @@ function settleValue(value: string, claim: AddressClaim, context: Context): Sett
   return owner === undefined ? give(address, claim, context) : unmet(value, 'taken', `Address ${address} belongs to ${owner}; choose another.`);
 }
 
-const unmet = (value: string, cause: UnmetWish['cause'], message: string): Settlement => ({ ...NOTHING, unmet: [{ value, cause, message }] });
+const unmet = (value: string, cause: UnmetWish['cause'], message: string, isOptional = false): Settlement => ({ ...NOTHING, unmet: [{ value, cause, isOptional, message }] });
 
 function ownerOf(address: string, { owners, given }: Context): string | undefined {
   const other = given.get(address);
   return other === undefined ? owners.ownerOf(address) : `Gateway "${keyOf(other)}", which is older`;
 }
 
-function give(address: string, claim: AddressClaim, { given }: Context): Settlement {
+function give(address: string, claim: AddressClaim, { given }: Context, isOptional = false): Settlement {
   given.set(address, nameOf(claim));
-  return { ...unmet(address, 'pending', `Address ${address} is being reserved.`), create: [{ address, family: 'IPv4', gateway: nameOf(claim) }] };
+  return { ...unmet(address, 'pending', `Address ${address} is being reserved.`, isOptional), create: [{ address, family: ipFamily(address), gateway: nameOf(claim) }] };
 }
 
 function settleDynamic(claim: AddressClaim, fixed: Settlement, context: Context): Settlement {
@@ -86,24 +88,46 @@ function settleDynamic(claim: AddressClaim, fixed: Settlement, context: Context)
   return join(settleAny(claim, fixed, context), fixed);
 }
 
+/** Any address: one of each family that the service range has, and of each that the Gateway holds already (R2). */
 function settleAny(claim: AddressClaim, fixed: Settlement, context: Context): Settlement {
   const spare = oursOf(claim, context).map(({ name }) => name).filter((name) => !fixed.held.includes(name));
-  const kept = claim.known.find((address) => spare.includes(address)) ?? spare[0];
+  const families = [...new Set([...context.ranges.families, ...spare.map(ipFamily)])];
+  if (families.length === 0) return unmet('', 'exhausted', 'There is no Ready ServiceCIDR to take an address from.');
+  // Callers have something to call as soon as one family has an address; the other one then comes beside it.
+  const isServed = claim.known.length > 0 && spare.length > 0;
+  const settled = families.map((family) => settleFamily(family, { claim, spare, isServed }, context));
+  const hasSome = settled.some(({ held, create }) => held.length + create.length > 0);
+  return settled.map((one) => (hasSome ? optionalIfExhausted(one) : one)).reduce(join, NOTHING);
+}
+
+const optionalIfExhausted = (settlement: Settlement): Settlement => ({ ...settlement, unmet: settlement.unmet.map((wish) => ({ ...wish, isOptional: wish.isOptional || wish.cause === 'exhausted' })) });
+
+interface AnyWish {
+  readonly claim: AddressClaim;
+  /** What it holds beside its wishes by value. */
+  readonly spare: readonly string[];
+  readonly isServed: boolean;
+}
+
+function settleFamily(family: IpFamily, { claim, spare, isServed }: AnyWish, context: Context): Settlement {
+  const isOfFamily = (address: string): boolean => ipFamily(address) === family;
+  const known = claim.known.filter(isOfFamily);
+  const kept = known.find((address) => spare.includes(address)) ?? spare.find(isOfFamily);
   if (kept !== undefined) return { ...NOTHING, held: [kept] };
   const isFree = (address: string): boolean => ownerOf(address, context) === undefined;
-  const address = claim.known.find((known) => isReclaimable(known, context) && isFree(known)) ?? chooseFree(context, (candidate) => !isFree(candidate));
-  return address === undefined ? unmet('', 'exhausted', 'Every address of the Ready ServiceCIDRs is taken; add a ServiceCIDR.') : give(address, claim, context);
+  const address = known.find((candidate) => isReclaimable(candidate, context) && isFree(candidate)) ?? chooseFree(family, context, (candidate) => !isFree(candidate));
+  return address === undefined ? unmet('', 'exhausted', `Every ${family} address of the Ready ServiceCIDRs is taken; add a ServiceCIDR.`) : give(address, claim, context, isServed);
 }
 
 // Callers know the Gateway by it: should its IPAddress be gone while the address is free, it gets the same one back.
 function isReclaimable(address: string, { ranges }: Context): boolean {
   const ip = parseIp(address);
-  return ip?.family === 'IPv4' && formatIp(ip) === address && ranges.placeOf(ip) === 'usable';
+  return ip !== undefined && formatIp(ip) === address && ranges.placeOf(ip) === 'usable';
 }
 
-function chooseFree({ ranges, input }: Context, isTaken: (address: string) => boolean): string | undefined {
+function chooseFree(family: IpFamily, { ranges, input }: Context, isTaken: (address: string) => boolean): string | undefined {
   const random = input.random();
-  for (const bands of ranges.dynamicBands) {
+  for (const bands of ranges.bands(family)) {
     const address = chooseAddress(bands, isTaken, random);
     if (address !== undefined) return address;
   }

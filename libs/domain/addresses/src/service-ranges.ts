@@ -2,25 +2,33 @@ import { byKey, type Problem } from '#domain/fleet';
 
 import { dynamicBand, staticBand, usableBand, type AddressBand } from './address-band.js';
 import type { ServiceCidr } from './address-claim.js';
-import { containsIp, parseCidr, parseIp, type IpNumber, type IpRange } from './ip-text.js';
+import { containsIp, parseCidr, parseIp, type IpFamily, type IpNumber, type IpRange } from './ip-text.js';
 
 /** The service ranges that addresses may come from. */
 export interface ServiceRanges {
-  /** Bands for a dynamic choice, in the order of preference. */
-  readonly dynamicBands: readonly (readonly AddressBand[])[];
+  /** Families of which there are addresses, the cluster's first one first. */
+  readonly families: readonly IpFamily[];
+  /** Bands for a dynamic choice of a family, in the order of preference. */
+  readonly bands: (family: IpFamily) => readonly (readonly AddressBand[])[];
   /** Whether a range holds the address, and as one that may be used. */
   readonly placeOf: (ip: IpNumber) => 'usable' | 'reserved' | 'outside';
 }
 
-/** The ranges of ServiceCIDRs that are Ready and not being deleted (R3). Addresses are chosen in IPv4, the one family served so far. */
+// The ServiceCIDR that the API server makes from its flags; its first range is of the cluster's first family.
+const DEFAULT_CIDR = 'kubernetes';
+
+/** The ranges of ServiceCIDRs that are Ready and not being deleted (R3). */
 export function serviceRanges(cidrs: readonly ServiceCidr[]): ServiceRanges {
   const ranges = [...cidrs]
     .filter(({ isReady, isDeleting }) => isReady && !isDeleting)
-    .sort(byKey(({ name }) => name))
+    .sort(byKey(({ name }) => (name === DEFAULT_CIDR ? '' : name)))
     .flatMap(rangesOf);
-  const served = ranges.filter(({ family }) => family === 'IPv4');
   return {
-    dynamicBands: [served.map(dynamicBand), served.map(staticBand)],
+    families: [...new Set(ranges.map(({ family }) => family))],
+    bands: (family) => {
+      const own = ranges.filter((range) => range.family === family);
+      return [own.map(dynamicBand), own.map(staticBand)];
+    },
     placeOf: (ip) => {
       const holding = ranges.filter((range) => containsIp(range, ip));
       if (holding.length === 0) return 'outside';

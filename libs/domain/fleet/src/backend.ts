@@ -36,6 +36,21 @@ export interface Endpoint {
   readonly node: string;
 }
 
+/**
+ * How many of these take new connections. A pod with an address of each family answers at both, and is counted once: the
+ * family with more ready addresses counts.
+ */
+export function countReady(endpoints: readonly Endpoint[]): number {
+  let ipv4 = 0;
+  let ipv6 = 0;
+  for (const { address, ready, terminating } of endpoints) {
+    if (!ready || terminating) continue;
+    if (address.includes(':')) ipv6 += 1;
+    else ipv4 += 1;
+  }
+  return Math.max(ipv4, ipv6);
+}
+
 /** What one ready endpoint takes, in one work unit. */
 export interface DeclaredCapacity {
   readonly unit: WorkUnit;

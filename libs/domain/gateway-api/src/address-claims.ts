@@ -1,7 +1,8 @@
 import { ADDRESS_FINALIZER, type AddressClaim, type AddressWish, type ClaimMode } from '#domain/addresses';
 
 import type { Verdict } from './gateway-decisions.js';
-import type { GatewayObject } from './objects.js';
+import { CLUSTER_ROUTABILITY } from './names.js';
+import type { GatewayAddress, GatewayObject } from './objects.js';
 
 /** How a Gateway stands with our classes: `ours` with its verdict, or whether its class is known to be somebody else's. */
 export type ClassStanding = { readonly kind: 'ours'; readonly accepted: Verdict } | { readonly kind: 'foreign' } | { readonly kind: 'missing' };
@@ -29,7 +30,17 @@ function claimMode(gateway: GatewayObject, standing: ClassStanding): ClaimMode {
 
 function wishesOf({ addresses }: GatewayObject): readonly AddressWish[] {
   const asked = addresses.filter(({ type }) => type === 'IPAddress');
-  const fixed: AddressWish[] = [...new Set(asked.map(({ value }) => value))].filter((value) => value !== '').map((value) => ({ kind: 'static', value }));
-  const wantsAny = addresses.length === 0 || asked.some(({ value }) => value === '');
-  return wantsAny ? [{ kind: 'dynamic' }, ...fixed] : fixed;
+  const possible = asked.filter(isOfTheCluster);
+  const fixed: AddressWish[] = [...new Set(possible.map(({ value }) => value))].filter((value) => value !== '').map((value) => ({ kind: 'static', value }));
+  const wantsAny = addresses.length === 0 || possible.some(({ value }) => value === '');
+  return [...(wantsAny ? [{ kind: 'dynamic' } as const] : []), ...fixed, ...asked.filter((address) => !isOfTheCluster(address)).map(impossible)];
 }
+
+// GEP-5093: the service range is the cluster's own, and no other scope may be put in the place of the one that was asked for (R8).
+const isOfTheCluster = ({ routability }: GatewayAddress): boolean => routability === undefined || routability === CLUSTER_ROUTABILITY;
+
+const impossible = ({ value, routability = '' }: GatewayAddress): AddressWish => ({
+  kind: 'impossible',
+  value,
+  message: `${value === '' ? 'An address' : `Address ${value}`} of routability ${routability} cannot be had: addresses of this class are reachable in the cluster alone (routability ${CLUSTER_ROUTABILITY}).`,
+});

@@ -247,7 +247,7 @@ describe('the local part of a CompositeBackend', () => {
 describe('claims on addresses', () => {
   const claimOf = (objects: readonly Json[]): unknown => {
     const [claim] = decide(objects).addressClaims;
-    return claim === undefined ? undefined : [claim.mode, claim.wishes.map((wish) => (wish.kind === 'static' ? wish.value : 'any')).join(' ')];
+    return claim === undefined ? undefined : [claim.mode, claim.wishes.map((wish) => (wish.kind === 'dynamic' ? 'any' : wish.kind === 'static' ? wish.value : `impossible ${wish.value}`)).join(' ')];
   };
   const OURS = { finalizers: ['spillway.dev/address-protection'] };
 
@@ -255,6 +255,8 @@ describe('claims on addresses', () => {
     { name: 'an accepted Gateway claims one of any value', objects: [gateway()], want: ['claim', 'any'] },
     { name: 'an accepted Gateway claims what it names', objects: [gateway([TCP_80], { addresses: [{ value: '172.30.7.7' }, { value: '172.30.7.8' }] })], want: ['claim', '172.30.7.7 172.30.7.8'] },
     { name: 'an empty value asks for any', objects: [gateway([TCP_80], { addresses: [{ value: '' }, { value: '172.30.7.8' }] })], want: ['claim', 'any 172.30.7.8'] },
+    { name: 'an address of the cluster is what we have (R8)', objects: [gateway([TCP_80], { addresses: [{ value: '172.30.7.7', routability: 'Cluster' }] })], want: ['claim', '172.30.7.7'] },
+    { name: 'an address of another scope is impossible, and nothing is put in its place (R8)', objects: [gateway([TCP_80], { addresses: [{ value: '172.30.7.7', routability: 'External' }, { value: '', routability: 'example.com/Moon' }] })], want: ['claim', 'impossible 172.30.7.7 impossible '] },
     { name: 'a Gateway that is not accepted holds', objects: [gateway([])], want: ['hold', 'any'] },
     { name: 'a Gateway on its way out releases', objects: [gateway([TCP_80], {}, { ...OURS, deletionTimestamp: '2026-01-01T00:00:00Z' })], want: ['release', 'any'] },
     { name: 'a Gateway whose class is gone holds', objects: [gateway([TCP_80], { gatewayClassName: 'gone' }, OURS)], want: ['hold', 'any'] },

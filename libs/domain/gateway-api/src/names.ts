@@ -7,6 +7,9 @@ export const GATEWAY_API_GROUP = 'gateway.networking.k8s.io';
 /** API group of CompositeBackend and EndpointSelector. */
 export const SPILLWAY_GROUP = 'spillway.dev';
 
+/** The routability of every address that we give (GEP-5093): it comes from the service range. */
+export const CLUSTER_ROUTABILITY = 'Cluster';
+
 const DNS_NAME_LENGTH_MAX = 253;
 
 /** The key `namespace/name` by which maps of this lib are read. */

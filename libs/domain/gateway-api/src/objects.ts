@@ -35,6 +35,8 @@ export interface GatewayObject {
 export interface GatewayAddress {
   readonly type: string;
   readonly value: string;
+  /** From where it can be reached (GEP-5093); undefined where nothing is said, and wherever the installed definition prunes it. */
+  readonly routability?: string | undefined;
 }
 
 /** A Gateway's status as it stands. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { AddressAssignment } from '#domain/addresses';
+import type { AddressAssignment, UnmetWish } from '#domain/addresses';
 import { backendName, type ImportedBackend, type MemberBackend } from '#domain/fleet';
 import { MODEL_BACKEND, aPart, sortObjects } from '#testing';
 
@@ -35,6 +35,7 @@ const anInput = (over: Partial<StatusInput> = {}): StatusInput => ({
   compositeEvidence: new Map([[KEY, ACKNOWLEDGED]]),
   localParts: [],
   imports: undefined,
+  keepsRoutability: false,
   nowMs: NOW_MS,
   ...over,
 });
@@ -60,6 +61,7 @@ describe('writing statuses', () => {
     expect((status['conditions'] as Condition[]).map(({ observedGeneration, lastTransitionTime }) => [observedGeneration, lastTransitionTime])).toEqual([
       [2, '2026-11-30T10:00:00Z'],
       [2, '2026-11-30T10:00:00Z'],
+      [2, '2026-11-30T10:00:00Z'],
     ]);
   });
 
@@ -70,6 +72,7 @@ describe('writing statuses', () => {
     expect((status['conditions'] as Condition[]).map(({ reason, lastTransitionTime }) => [reason, lastTransitionTime])).toEqual([
       ['Accepted', '2026-01-01T00:00:00Z'],
       ['Programmed', '2026-11-30T10:00:00Z'],
+      ['Assigned', '2026-11-30T10:00:00Z'],
     ]);
   });
 
@@ -79,6 +82,7 @@ describe('writing statuses', () => {
     expect(conditionsOf(statusOf(statuses([gateway({ conditions: [theirs, partial] })]), 'Gateway'))).toEqual({
       'example.com/Scanned': 'True Clean',
       Accepted: 'True Accepted',
+      AddressesAssigned: 'True Assigned',
       Programmed: 'True Programmed',
     });
   });
@@ -89,18 +93,28 @@ describe('writing statuses', () => {
 });
 
 describe('a Gateway\'s addresses', () => {
-  const unmet = (cause: 'pending' | 'exhausted' | 'taken'): AddressAssignment => ({ held: [], unmet: [{ value: 'x', cause, message: 'Because.' }] });
+  const unmet = (cause: UnmetWish['cause'], over: Partial<AddressAssignment> = {}, isOptional = false): AddressAssignment => ({ held: [], unmet: [{ value: 'x', cause, isOptional, message: 'Because.' }], ...over });
 
   it.each([
-    { name: 'held and acknowledged', assignment: held('172.30.1.1'), want: ['172.30.1.1', 'True Programmed', 'True Programmed'] },
-    { name: 'being reserved', assignment: unmet('pending'), want: ['', 'False AddressNotAssigned', 'False Pending'] },
-    { name: 'exhausted', assignment: unmet('exhausted'), want: ['', 'False AddressNotAssigned', 'False Pending'] },
-    { name: 'not usable', assignment: unmet('taken'), want: ['', 'False AddressNotUsable', 'False Pending'] },
-    { name: 'one usable and one not: it serves, and says what is wrong', assignment: { ...unmet('taken'), held: ['172.30.1.1'] }, want: ['172.30.1.1', 'False AddressNotUsable', 'True Programmed'] },
+    { name: 'held and acknowledged', assignment: held('172.30.1.1'), want: ['172.30.1.1', 'True Assigned', 'True Programmed', 'True Programmed'] },
+    { name: 'of both families', assignment: held('172.30.1.1', 'fd00:30::1'), want: ['172.30.1.1,fd00:30::1', 'True Assigned', 'True Programmed', 'True Programmed'] },
+    { name: 'being reserved', assignment: unmet('pending'), want: ['', 'False NotAssigned', 'False AddressNotAssigned', 'False Pending'] },
+    { name: 'exhausted', assignment: unmet('exhausted'), want: ['', 'False NotAssigned', 'False AddressNotAssigned', 'False Pending'] },
+    { name: 'not usable', assignment: unmet('taken'), want: ['', 'False NotAssigned', 'False AddressNotUsable', 'False Pending'] },
+    { name: 'of a scope that cannot be had (R8)', assignment: unmet('impossible'), want: ['', 'False NotAssigned', 'False AddressNotUsable', 'False Pending'] },
+    { name: 'one usable and one not: it serves, and says what is wrong', assignment: unmet('taken', { held: ['172.30.1.1'] }), want: ['172.30.1.1', 'False PartiallyAssigned', 'False AddressNotUsable', 'True Programmed'] },
+    { name: 'of one family while the other is full: it is Programmed, and says what it lacks', assignment: unmet('exhausted', { held: ['172.30.1.1'] }, true), want: ['172.30.1.1', 'False PartiallyAssigned', 'True Programmed', 'True Programmed'] },
   ])('$name', ({ assignment, want }) => {
     const status = statusOf(statuses([gateway()], { assignments: new Map([[KEY, assignment]]) }), 'Gateway');
     const [listener] = status['listeners'] as Json[];
-    expect([(status['addresses'] as { value: string }[]).map(({ value }) => value).join(), conditionsOf(status)['Programmed'], conditionsOf(listener ?? {})['Programmed']]).toEqual(want);
+    expect([(status['addresses'] as { value: string }[]).map(({ value }) => value).join(), conditionsOf(status)['AddressesAssigned'], conditionsOf(status)['Programmed'], conditionsOf(listener ?? {})['Programmed']]).toEqual(want);
+  });
+
+  it.each([
+    { name: 'say that they reach the cluster alone where the installed definition keeps that (R8)', keepsRoutability: true, want: [{ type: 'IPAddress', value: '172.30.1.1', routability: 'Cluster' }] },
+    { name: 'say nothing of it where the definition would prune it', keepsRoutability: false, want: [{ type: 'IPAddress', value: '172.30.1.1' }] },
+  ])('$name', ({ keepsRoutability, want }) => {
+    expect(statusOf(statuses([gateway()], { keepsRoutability }), 'Gateway')['addresses']).toEqual(want);
   });
 
   it('a Gateway without evidence is never Programmed (R9)', () => {

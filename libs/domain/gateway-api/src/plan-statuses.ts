@@ -26,10 +26,10 @@ export function planStatuses(decisions: GatewayDecisions, input: StatusInput): r
   ];
 }
 
-function gatewayWrites({ gateways }: GatewayDecisions, { assignments, gatewayEvidence, nowMs }: StatusInput): readonly StatusWrite[] {
+function gatewayWrites({ gateways }: GatewayDecisions, { assignments, gatewayEvidence, keepsRoutability, nowMs }: StatusInput): readonly StatusWrite[] {
   return gateways.flatMap((decision) => {
     const key = objectKey(decision.gateway.meta);
-    const status = gatewayStatus(decision, { assignment: assignments.get(key), evidence: gatewayEvidence.get(key), nowMs });
+    const status = gatewayStatus(decision, { assignment: assignments.get(key), evidence: gatewayEvidence.get(key), keepsRoutability, nowMs });
     return write('Gateway', decision.gateway.meta, decision.gateway.status, status);
   });
 }

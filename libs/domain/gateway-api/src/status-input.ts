@@ -15,6 +15,8 @@ export interface StatusInput {
   readonly localParts: readonly MemberBackend[];
   /** What the hub says; undefined before it has said anything. */
   readonly imports: ImportSet | undefined;
+  /** Whether the installed definition of Gateways keeps an address's routability (GEP-5093). */
+  readonly keepsRoutability: boolean;
   readonly nowMs: number;
 }
 

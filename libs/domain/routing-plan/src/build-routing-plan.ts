@@ -1,4 +1,4 @@
-import { byKey, SHARE_TOTAL_BP, type BackendPort, type Endpoint, type ImportedBackend, type ImportedProvider } from '#domain/fleet';
+import { byKey, countReady, SHARE_TOTAL_BP, type BackendPort, type Endpoint, type ImportedBackend, type ImportedProvider } from '#domain/fleet';
 import { compositePorts, findLocalPart, type AcceptedListener, type CompositeBackendObject, type CompositePort, type LocalPart, type LocalPartIndex, type RouteTarget } from '#domain/gateway-api';
 
 import { localEndpointFinder, type LocalEndpointFinder } from './local-endpoints.js';
@@ -134,7 +134,6 @@ function localAlone(endpoints: readonly PlannedEndpoint[], { input }: PlanContex
 }
 
 const isSamePort = (one: BackendPort, other: BackendPort): boolean => one.port === other.port && one.protocol === other.protocol;
-const countReady = (endpoints: readonly Endpoint[]): number => endpoints.filter(isReady).length;
 const isReady = ({ ready, terminating }: Endpoint): boolean => ready && !terminating;
 
 function planEndpoints(endpoints: readonly Endpoint[], portIndex: number): readonly PlannedEndpoint[] {

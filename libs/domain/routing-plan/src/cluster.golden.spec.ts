@@ -46,6 +46,7 @@ function render(cluster: ClusterObjects): string {
     imports,
     gatewayEvidence: keys(frontends),
     compositeEvidence: keys(cluster.gateway.compositeBackends.map(({ meta }) => meta)),
+    keepsRoutability: false,
     nowMs: NOW_MS,
   });
   return stringify(

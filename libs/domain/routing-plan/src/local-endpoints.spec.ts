@@ -32,7 +32,7 @@ describe('pods that an EndpointSelector selects', () => {
     { name: 'by nothing: none, never all (R28)', spec: { selector: {} }, pods: [pod('1')], want: [] },
     { name: 'ready, unready and terminating are told apart (C62)', spec: byApp, pods: [pod('1'), pod('2', { status: { conditions: [] } }), pod('3', { deletionTimestamp: '2026-01-01T00:00:00Z' })], want: ['10.1.0.1:8080 ready serving', '10.1.0.2:8080', '10.1.0.3:8080 serving terminating'] },
     { name: 'not those that have finished, nor those without an address', spec: byApp, pods: [pod('1', { status: { phase: 'Succeeded' } }), pod('2', { status: { podIP: '' } })], want: [] },
-    { name: 'by their IPv4 address of two', spec: byApp, pods: [pod('1', { status: { podIPs: [{ ip: 'fd00::1' }, { ip: '10.1.0.1' }] } })], want: ['10.1.0.1:8080 ready serving'] },
+    { name: 'by their addresses of both families', spec: byApp, pods: [pod('1', { status: { podIPs: [{ ip: 'fd00::1' }, { ip: '10.1.0.1' }] } })], want: ['10.1.0.1:8080 ready serving', 'fd00::1:8080 ready serving'] },
   ])('$name', ({ spec, pods, want }) => {
     expect(offers([composite('EndpointSelector', on8080), selector(spec), ...pods])).toEqual(want);
   });
@@ -62,10 +62,15 @@ describe('endpoints of a Service', () => {
     expect(offers([composite('Service'), service, slice('s1', [WEB], [{ addresses: ['10.1.0.1'], conditions: { ready: true, serving: true, terminating: true } }])])).toEqual(['10.1.0.1:8080/0 serving terminating']);
   });
 
-  it('slices of other Services, of other families and of nobody do not count', () => {
+  it('endpoints of both families answer, each found by the ports of its own slices', () => {
+    const families = [slice('s1', [WEB], [{ addresses: ['10.1.0.1'] }]), slice('s2', [{ name: 'web', port: 8086 }], [{ addresses: ['fd00::1'] }], { addressType: 'IPv6' })];
+    expect(offers([composite('Service'), service, ...families])).toEqual(['10.1.0.1:8080/0 ready serving', 'fd00::1:8086/0 ready serving']);
+  });
+
+  it('slices of other Services, of names and of nobody do not count', () => {
     const others = [
       slice('s1', [WEB], [{ addresses: ['10.1.0.1'] }], { metadata: { namespace: 'ai', name: 's1', labels: { 'kubernetes.io/service-name': 'else' } } }),
-      slice('s2', [WEB], [{ addresses: ['fd00::1'] }], { addressType: 'IPv6' }),
+      slice('s2', [WEB], [{ addresses: ['pod.example'] }], { addressType: 'FQDN' }),
       slice('s3', [WEB], [{ addresses: ['10.1.0.3'] }], { metadata: { namespace: 'ai', name: 's3' } }),
     ];
     expect(offers([composite('Service'), service, ...others])).toEqual([]);

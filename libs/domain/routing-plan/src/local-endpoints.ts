@@ -1,3 +1,4 @@
+import { ipFamily } from '#domain/addresses';
 import { byKey, type Endpoint } from '#domain/fleet';
 import { isEmptySelector, selectorTarget, servicePort, type CompositePort, type EndpointSelectorObject, type LocalPart, type ServiceObject } from '#domain/gateway-api';
 
@@ -7,7 +8,7 @@ import { podFinder, type PodFinder } from './pod-index.js';
 /** Finds who answers for a local part in this cluster, on each of the given ports. */
 export type LocalEndpointFinder = (part: LocalPart, ports: readonly CompositePort[]) => readonly Endpoint[];
 
-/** Indexes the objects once; each look-up then costs what it finds. Endpoints are IPv4, sorted by address, each address once. */
+/** Indexes the objects once; each look-up then costs what it finds. Endpoints of both families, sorted by address, each address once. */
 export function localEndpointFinder(objects: LocalObjects): LocalEndpointFinder {
   const findPods = podFinder(objects.pods);
   const nodes = new Map(objects.nodes.map((node) => [node.name, node]));
@@ -23,20 +24,16 @@ function selectorEndpoints(selector: EndpointSelectorObject, ports: readonly Com
   if (isEmptySelector(selector.selector)) return [];
   const targets = ports.map(({ targetPort, protocol }) => ({ target: selectorTarget(selector, targetPort, protocol), protocol }));
   const endpoints = findPods(selector.meta.namespace, selector.selector).flatMap((pod): readonly Endpoint[] => {
-    const address = pod.addresses.find(isIpv4);
-    if (address === undefined) return [];
-    return [
-      {
-        address,
-        targetPorts: targets.map(({ target, protocol }) => podPort(pod, target, protocol)),
-        // As the endpointslice controller says it: a pod on its way out is never ready, and serves while its probe passes.
-        ready: pod.isReady && !pod.isDeleting,
-        serving: pod.isReady,
-        terminating: pod.isDeleting,
-        zone: nodes.get(pod.node)?.zone ?? '',
-        node: pod.node,
-      },
-    ];
+    const common = {
+      targetPorts: targets.map(({ target, protocol }) => podPort(pod, target, protocol)),
+      // As the endpointslice controller says it: a pod on its way out is never ready, and serves while its probe passes.
+      ready: pod.isReady && !pod.isDeleting,
+      serving: pod.isReady,
+      terminating: pod.isDeleting,
+      zone: nodes.get(pod.node)?.zone ?? '',
+      node: pod.node,
+    };
+    return firstOfEachFamily(pod.addresses).map((address) => ({ address, ...common }));
   });
   return distinct(endpoints);
 }
@@ -48,7 +45,7 @@ function podPort({ namedPorts }: PodObject, target: number | string | undefined,
 
 function slicesByService(slices: readonly EndpointSliceObject[]): ReadonlyMap<string, readonly EndpointSliceObject[]> {
   const byService = new Map<string, EndpointSliceObject[]>();
-  const usable = slices.filter(({ addressType, serviceName }) => addressType === 'IPv4' && serviceName !== '');
+  const usable = slices.filter(({ addressType, serviceName }) => (addressType === 'IPv4' || addressType === 'IPv6') && serviceName !== '');
   for (const slice of usable) {
     const key = `${slice.namespace}/${slice.serviceName}`;
     byService.set(key, [...(byService.get(key) ?? []), slice]);
@@ -69,7 +66,7 @@ function serviceEndpoints(service: ServiceObject, ports: readonly CompositePort[
 
 function endpointOf({ addresses, ready, serving, terminating, node, zone }: SliceEndpoint, targetPorts: readonly number[]): Endpoint | undefined {
   // discovery.k8s.io/v1: the addresses of one endpoint are interchangeable; consumers may use the first alone.
-  const address = addresses.find(isIpv4);
+  const [address] = addresses;
   // R20: an endpoint on its way out is never ready, whatever publishNotReadyAddresses makes its slice say.
   return address === undefined ? undefined : { address, targetPorts, ready: ready && !terminating, serving, terminating, zone, node };
 }
@@ -94,4 +91,5 @@ function mergeSame(same: readonly Endpoint[]): Endpoint {
 
 const fillPorts = (best: Endpoint, other: Endpoint): Endpoint => ({ ...best, targetPorts: best.targetPorts.map((port, at) => (port === 0 ? (other.targetPorts[at] ?? 0) : port)) });
 
-const isIpv4 = (address: string): boolean => !address.includes(':');
+// A pod has at most one address of each family (status.podIPs).
+const firstOfEachFamily = (addresses: readonly string[]): readonly string[] => ['IPv4', 'IPv6'].flatMap((family) => addresses.find((address) => ipFamily(address) === family) ?? []);

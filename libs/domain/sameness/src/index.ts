@@ -1,5 +1,5 @@
 export { judgeSameness } from './judge-sameness.js';
 export { planBackend, planFleet } from './plan-fleet.js';
 export { labelProblems, policyProblems } from './policy-problems.js';
-export { countReady, readyCapacities, readyCapacity } from './ready-capacities.js';
+export { readyCapacities, readyCapacity } from './ready-capacities.js';
 export { splitShares } from './split-shares.js';

@@ -1,5 +1,6 @@
 import {
   byKey,
+  countReady,
   splitBackendName,
   type BackendName,
   type BackendPort,
@@ -17,7 +18,7 @@ import {
 import { coveringPolicies, isSame, judgeSameness } from './judge-sameness.js';
 import { mergeParts, type MergedPort } from './merge-parts.js';
 import { planPath } from './plan-path.js';
-import { countReady, hasReadyEndpoint, readyCapacity } from './ready-capacities.js';
+import { hasReadyEndpoint, readyCapacity } from './ready-capacities.js';
 import { splitShares } from './split-shares.js';
 
 /** Everything that a consumer cluster must know of the rest of the fleet, sorted by backend name. */
@@ -51,7 +52,7 @@ export function planBackend(view: FleetView, consumer: ClusterId, name: BackendN
     conflicts: merged.conflicts,
     refusals: [...ownRefusals(view, self.cluster, name, byCluster.has(consumer)), ...reached.flatMap(({ refusal }) => refusal ?? [])],
     memberCount: parts.length,
-    servingCount: parts.filter(({ isAlive, part }) => isAlive && countReady(part.backend) > 0).length,
+    servingCount: parts.filter(({ isAlive, part }) => isAlive && countReady(part.backend.endpoints) > 0).length,
   };
 }
 
@@ -82,7 +83,7 @@ function toProvider({ part, member }: SeenPart, consumer: ClusterId): ImportedPr
     path: 'direct',
     endpoints: part.clusterId === consumer ? [] : part.backend.endpoints,
     ports: part.backend.ports,
-    readyAssumed: countReady(part.backend),
+    readyAssumed: countReady(part.backend.endpoints),
   };
 }
 

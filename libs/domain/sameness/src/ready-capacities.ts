@@ -1,13 +1,10 @@
-import type { BackendName, ClusterId, Endpoint, FleetView, MemberBackend } from '#domain/fleet';
-
-/** Endpoints of a member's part that take new connections. */
-export const countReady = (backend: MemberBackend): number => backend.endpoints.reduce((count, endpoint) => count + (endpoint.ready ? 1 : 0), 0);
+import { countReady, type BackendName, type ClusterId, type Endpoint, type FleetView, type MemberBackend } from '#domain/fleet';
 
 /** Whether an endpoint that is ready answers on the port at this index of its backend's ports. */
 export const hasReadyEndpoint = (endpoints: readonly Endpoint[], portIndex: number): boolean => endpoints.some((endpoint) => endpoint.ready && (endpoint.targetPorts[portIndex] ?? 0) > 0);
 
 /** Ready endpoints times what one of them takes; capacity belongs to the backend, and its ports share it. */
-export const readyCapacity = (backend: MemberBackend): number => countReady(backend) * Math.max(0, backend.capacity.perEndpoint);
+export const readyCapacity = (backend: MemberBackend): number => countReady(backend.endpoints) * Math.max(0, backend.capacity.perEndpoint);
 
 /** What every member could take of every backend right now, stale members left out: what a freeze stores to hold shares. */
 export function readyCapacities(view: FleetView): ReadonlyMap<BackendName, ReadonlyMap<ClusterId, number>> {

@@ -5,6 +5,7 @@ import {
   parseEndpointSlice,
   parseGateway,
   parseGatewayClass,
+  parseGatewayDefinition,
   parseIpAddress,
   parseNamespace,
   parseNode,
@@ -17,6 +18,8 @@ import {
 
 import { WatchedKind, type WatchedKindContext, type WatchedKindSpec } from './watched-kind.js';
 
+// The one definition whose shape decides what a status may say.
+const OF_GATEWAYS = { fieldSelector: 'metadata.name=gateways.gateway.networking.k8s.io' };
 // Only slices that say which Service they belong to can be a back end.
 const OF_A_SERVICE = { labelSelector: 'kubernetes.io/service-name' };
 
@@ -35,6 +38,7 @@ export class World {
   readonly nodes;
   readonly serviceCidrs;
   readonly ipAddresses;
+  readonly gatewayDefinitions;
   readonly kinds: readonly WatchedKind<unknown>[];
 
   constructor(context: WatchedKindContext) {
@@ -57,6 +61,7 @@ export class World {
     this.nodes = follow({ kind: KUBE_KINDS.node, parse: parseNode });
     this.serviceCidrs = follow({ kind: KUBE_KINDS.serviceCidr, parse: parseServiceCidr, optional: true });
     this.ipAddresses = follow({ kind: KUBE_KINDS.ipAddress, parse: parseIpAddress, optional: true });
+    this.gatewayDefinitions = follow({ kind: KUBE_KINDS.customResourceDefinition, parse: parseGatewayDefinition, selection: OF_GATEWAYS });
     this.kinds = kinds;
   }
 
@@ -66,6 +71,11 @@ export class World {
 
   stop(): void {
     for (const kind of this.kinds) kind.stop();
+  }
+
+  /** Whether a Gateway's status can say from where its addresses can be reached (GEP-5093). */
+  get keepsRoutability(): boolean {
+    return this.gatewayDefinitions.values().some(({ keepsRoutability }) => keepsRoutability);
   }
 
   /** Whether every first list is complete, or its kind is definitely not served here (C74). */
