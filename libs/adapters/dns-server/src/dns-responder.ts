@@ -3,8 +3,8 @@ import { answerQuestion, type DnsAnswer, type DnsZone } from '#domain/dns-record
 import { encodeError, encodeResponse, payloadBytesMax } from './encode-response.js';
 import { parseQuery, RCODE, type Query, type Rcode } from './parse-query.js';
 
-/** How messages ended, for the counter. `dropped` are no queries; `malformed` were answered with FORMERR. */
-export const DNS_OUTCOMES = ['answer', 'no-data', 'no-such-name', 'refused', 'not-ready', 'malformed', 'not-implemented', 'bad-version', 'dropped'] as const;
+/** How messages ended, for the counter. `dropped` are no queries; `malformed` were answered with FORMERR, `failed` with SERVFAIL. */
+export const DNS_OUTCOMES = ['answer', 'no-data', 'no-such-name', 'refused', 'not-ready', 'malformed', 'not-implemented', 'bad-version', 'failed', 'dropped'] as const;
 
 /** How one message ended. */
 export type DnsOutcome = (typeof DNS_OUTCOMES)[number];
@@ -49,7 +49,7 @@ export class DnsResponder {
     const key = transport === 'udp' && message.length <= KEY_BYTES_MAX ? message.toString('latin1', 2) : undefined;
     const kept = key === undefined ? undefined : this.#kept.get(key);
     if (kept !== undefined) return { outcome: 'answer', bytes: withId(kept, message) };
-    const response = this.#compose(message, transport);
+    const response = this.#composeSafely(message, transport);
     if (key !== undefined && response.outcome === 'answer' && response.bytes !== undefined) this.#keep(key, response.bytes);
     return response;
   }
@@ -60,6 +60,15 @@ export class DnsResponder {
       this.#kept.delete(oldest);
     }
     this.#kept.set(key, bytes);
+  }
+
+  // Whatever one question brings about, the next one is answered.
+  #composeSafely(message: Buffer, transport: 'udp' | 'tcp'): DnsResponse {
+    try {
+      return this.#compose(message, transport);
+    } catch {
+      return { outcome: 'failed', bytes: encodeError(message, RCODE.serverFailure) };
+    }
   }
 
   #compose(message: Buffer, transport: 'udp' | 'tcp'): DnsResponse {

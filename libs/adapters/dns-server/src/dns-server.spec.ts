@@ -8,10 +8,11 @@ import { Registry } from 'prom-client';
 
 import { buildDnsZone, gatewayZone } from '#domain/dns-records';
 import type { Frontend } from '#domain/routing-plan';
-import { testSeed } from '#testing';
+import { testSeed, until } from '#testing';
 
 import { DnsResponder } from './dns-responder.js';
 import { startDnsServer, type DnsServer, type DnsServerOptions } from './dns-server.js';
+import { answerDatagram } from './udp-listener.js';
 
 const frontend = (name: string, addresses: readonly string[]): Frontend => ({ kind: 'gateway', callers: undefined, isHeadless: false, namespace: 'ai', name, addresses, dnsNames: [`${name}.ai.gw.cluster.local`], listeners: [] });
 const zoneOf = (...frontends: Frontend[]) => buildDnsZone(frontends, { origin: gatewayZone('cluster.local'), nameServer: 'ns.example', serial: 1 });
@@ -82,6 +83,18 @@ describe('a response', () => {
     const name = Buffer.concat([Buffer.of(8), Buffer.from('model.ai'), Buffer.of(2), Buffer.from('gw'), Buffer.of(7), Buffer.from('cluster'), Buffer.of(5), Buffer.from('local'), Buffer.of(0, 0, 1, 0, 1)]);
     const header = question('x').subarray(0, 12);
     expect(short(respond(Buffer.concat([header, name])).bytes)).toMatchObject({ rcode: 'FORMERR' });
+  });
+
+  it('a name longer than names may be is a format error, over UDP in no more bytes than a header has', () => {
+    const labels = Buffer.concat([...Array.from({ length: 5 }, () => Buffer.concat([Buffer.of(63), Buffer.alloc(63, 0x61)])), Buffer.of(0, 0, 1, 0, 1)]);
+    expect(respond(Buffer.concat([question('x').subarray(0, 12), labels]))).toMatchObject({ outcome: 'malformed', bytes: { length: 12 } });
+  });
+
+  it('that cannot be made is SERVFAIL, and the next question is answered', () => {
+    const broken = new DnsResponder(10);
+    broken.setZone({ ...zone, names: new Map([...zone.names, ['broken.gw.cluster.local', [{ type: 'A', name: 'broken.gw.cluster.local', ttlSeconds: -1, address: '10.0.0.1' }]]]) });
+    expect(short(broken.respond(question('broken.gw.cluster.local'), 'udp').bytes)).toMatchObject({ rcode: 'SERVFAIL', id: 0x1234 });
+    expect(short(broken.respond(question('model.ai.gw.cluster.local'), 'udp').bytes)).toEqual(GOOD);
   });
 
   it('a response is never answered, and nothing shorter than a header is', () => {
@@ -205,6 +218,16 @@ describe('the server', () => {
     expect(await registry.metrics()).toContain('spillway_dns_messages_total{transport="udp",outcome="dropped"} 1');
   });
 
+  it('answers no datagram that says it is from port 0, and lives on', async () => {
+    const socket = createSocket('udp4');
+    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+    expect(() => answerDatagram(socket, () => Buffer.from('answer'), Buffer.from('question'), { address: '127.0.0.1', port: 0 })).not.toThrow();
+    const answer = new Promise((resolve) => socket.once('message', resolve));
+    answerDatagram(socket, () => Buffer.from('answer'), Buffer.from('question'), { address: '127.0.0.1', port: socket.address().port });
+    expect(await answer).toEqual(Buffer.from('answer'));
+    socket.close();
+  });
+
   it('answers several questions on one TCP connection in order, however they are cut into segments', async () => {
     const socket = open();
     const stream = Buffer.concat([framed(question('model.ai.gw.cluster.local')), framed(question('wide.ai.gw.cluster.local')), framed(question('nobody.ai.gw.cluster.local'))]);
@@ -223,20 +246,59 @@ describe('the server', () => {
     await closed(greedy);
   });
 
-  it('closes TCP connections above the limit as they come', async () => {
+  const served = async (): Promise<Socket> => {
+    const socket = open();
+    socket.write(framed(question('model.ai.gw.cluster.local')));
+    await read(socket, 1);
+    return socket;
+  };
+
+  it('lets a new TCP connection in at the limit, in place of the one that asked nothing for the longest', async () => {
     await server.close();
-    await start({ limits: { connectionsMax: 1 } });
-    const first = open();
+    await start({ limits: { connectionsMax: 2 } });
+    const [first, second] = [await served(), await served()];
     first.write(framed(question('model.ai.gw.cluster.local')));
     await read(first, 1);
-    await closed(open());
+    await served();
+    await closed(second);
     expect(first.destroyed).toBe(false);
+    expect(await registry.metrics()).toContain('spillway_dns_tcp_ended_connections_total{reason="gave-way"} 1');
   });
 
-  it('closes a TCP connection on which nothing happens', async () => {
+  it('gives one source a share of the TCP connections, and closes its others as they come', async () => {
     await server.close();
-    await start({ limits: { idleMs: 50 } });
+    await start({ limits: { connectionsPerSourceMax: 1 } });
+    const first = await served();
     await closed(open());
+    expect(first.destroyed).toBe(false);
+    first.destroy();
+    await until('the first connection is forgotten', async () => (await registry.metrics()).includes('spillway_dns_tcp_connections 0'));
+    await expect(served()).resolves.toBeDefined();
+    expect(await registry.metrics()).toContain('spillway_dns_tcp_ended_connections_total{reason="source-full"} 1');
+  });
+
+  it('closes a TCP connection on which no whole question comes, however slowly it goes on', async () => {
+    await server.close();
+    await start({ limits: { idleMs: 100 } });
+    const slow = open();
+    const drip = setInterval(() => slow.write(Buffer.of(1)), 20);
+    await closed(slow);
+    clearInterval(drip);
+    await closed(open());
+    expect(await registry.metrics()).toContain('spillway_dns_tcp_ended_connections_total{reason="idle"} 2');
+  });
+
+  it('answers a client that asks without reading only as far as it reads, and the rest when it does', async () => {
+    const [asked, count] = [framed(question('wide.ai.gw.cluster.local')), 4_000];
+    const greedy = open();
+    greedy.pause();
+    greedy.write(Buffer.concat(Array.from({ length: count }, () => asked)));
+    await served();
+    const answered = /transport="tcp",outcome="answer"\} (\d+)/.exec(await registry.metrics())?.[1];
+    expect(Number(answered)).toBeLessThan(count);
+    const all = read(greedy, count);
+    greedy.resume();
+    expect(await all).toHaveLength(count);
   });
 
   it('says what to do where its port is taken', async () => {

@@ -4,7 +4,8 @@ import type { DnsZone } from '#domain/dns-records';
 import { FleetError } from '#domain/fleet';
 
 import { DNS_OUTCOMES, DnsResponder, type DnsOutcome } from './dns-responder.js';
-import { listenTcp, type TcpLimits, type TcpListener } from './tcp-listener.js';
+import { TCP_ENDINGS, type TcpLimits } from './tcp-door.js';
+import { listenTcp, type TcpListener } from './tcp-listener.js';
 import { listenUdp, type UdpListener } from './udp-listener.js';
 
 /** Bounds of the server; each has a default. */
@@ -14,7 +15,7 @@ export interface DnsServerLimits extends TcpLimits {
 }
 
 /** Defaults of {@link DnsServerLimits}. */
-const DNS_SERVER_LIMITS: DnsServerLimits = { connectionsMax: 256, idleMs: 10_000, keptResponsesMax: 20_000 };
+const DNS_SERVER_LIMITS: DnsServerLimits = { connectionsMax: 256, connectionsPerSourceMax: 64, idleMs: 10_000, keptResponsesMax: 20_000 };
 
 /** How to start a server. */
 export interface DnsServerOptions {
@@ -103,4 +104,14 @@ function registerMetrics(registry: Registry, tally: Tally, responder: DnsRespond
   };
   gauge('spillway_dns_kept_responses', 'UDP responses kept ready.', () => responder.keptCount);
   gauge('spillway_dns_tcp_connections', 'Open DNS connections over TCP.', () => tcp.connectionCount());
+  const ended: Counter<'reason'> = new Counter({
+    name: 'spillway_dns_tcp_ended_connections_total',
+    help: 'DNS connections that the server closed: their source had too many, they gave way to a newer one, or they asked nothing.',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect: () => {
+      ended.reset();
+      for (const reason of TCP_ENDINGS) ended.inc({ reason }, tcp.endings[reason]);
+    },
+  });
 }

@@ -10,6 +10,8 @@ const UDP_PAYLOAD_BYTES_MAX = 1_232;
 const UDP_PAYLOAD_BYTES_PLAIN = 512;
 const TCP_PAYLOAD_BYTES = 65_535;
 const HEADER_BYTES = 12;
+/** A record whose name is a pointer: the shortest that there is, an address, has 16 bytes. */
+const RECORD_BYTES_MIN = 16;
 const QUESTION_COUNT_AT = 4;
 const FLAG = { response: 0x80, authoritative: 0x04, truncated: 0x02, recursionDesired: 0x01 } as const;
 const OPCODE_MASK = 0x78;
@@ -31,8 +33,11 @@ export const payloadBytesMax = (query: Query, transport: 'udp' | 'tcp'): number 
 /** A response to a query. Too long for the client, it says so (TC) and carries nothing: the client asks again over TCP. */
 export function encodeResponse(request: Buffer, query: Query, outcome: DnsAnswer | Rcode, bytesMax: number): Buffer {
   const sections = typeof outcome === 'number' ? empty(outcome) : sectionsOf(outcome);
+  const truncated = (): Buffer => assemble(request, query, empty(sections.rcode), true);
+  // What cannot fit is not even encoded: a datagram must not cost more than its answer.
+  if (sections.answers.length * RECORD_BYTES_MIN > bytesMax) return truncated();
   const whole = assemble(request, query, sections, false);
-  return whole.length <= bytesMax ? whole : assemble(request, query, empty(sections.rcode), true);
+  return whole.length <= bytesMax ? whole : truncated();
 }
 
 /** A response to a message that is no readable query: the header alone. */

@@ -26,6 +26,8 @@ const HEADER_BYTES = 12;
 const RESPONSE_FLAG = 0x80;
 const OPCODE_MASK = 0x78;
 const QUESTION_TAIL_BYTES = 4;
+/** RFC 1035: a name's labels with their lengths, and the end. */
+const NAME_BYTES_MAX = 255;
 /** OPT, and room for a signature that we do not read. */
 const ADDITIONALS_MAX = 2;
 const DOT = 0x2e;
@@ -46,9 +48,9 @@ export function parseQuery(message: Buffer): ParsedMessage {
 // Checked before decoding: the decoder makes room for as many records as the header claims.
 const hasQueryCounts = (message: Buffer): boolean => message.readUInt16BE(4) === 1 && message.readUInt16BE(6) === 0 && message.readUInt16BE(8) === 0 && message.readUInt16BE(10) <= ADDITIONALS_MAX;
 
-/** Where the only question ends; undefined where its name runs out of the message, is compressed, or has a dot inside a label. */
+/** Where the only question ends; undefined where its name runs out of the message, is too long, is compressed, or has a dot inside a label. */
 function questionEnd(message: Buffer): number | undefined {
-  for (let at = HEADER_BYTES; at < message.length; ) {
+  for (let at = HEADER_BYTES; at < Math.min(message.length, HEADER_BYTES + NAME_BYTES_MAX); ) {
     const length = message.readUInt8(at);
     if (length === 0) return at + 1 + QUESTION_TAIL_BYTES <= message.length ? at + 1 + QUESTION_TAIL_BYTES : undefined;
     const next = at + 1 + length;

@@ -29,12 +29,17 @@ export async function listenUdp(host: string, port: number, respond: (message: B
   enlargeReceiveBuffer(socket);
   // An ICMP error of one client's network is nobody else's trouble.
   socket.on('error', () => undefined);
-  socket.on('message', (message: Buffer, from: RemoteInfo) => {
-    const response = respond(message);
-    if (response === undefined || socket.getSendQueueSize() > SEND_QUEUE_BYTES_MAX) return;
-    socket.send(response, from.port, from.address, ignore);
-  });
+  socket.on('message', (message: Buffer, from: RemoteInfo) => answerDatagram(socket, respond, message, from));
   return { port: socket.address().port, close: () => new Promise((resolve) => socket.close(() => resolve())) };
+}
+
+/** Answers one datagram, whoever it says that it is from. */
+export function answerDatagram(socket: Socket, respond: (message: Buffer) => Buffer | undefined, message: Buffer, from: Pick<RemoteInfo, 'address' | 'port'>): void {
+  // Nobody can be answered on port 0: such datagrams are forged, and sending to it throws.
+  if (from.port === 0) return;
+  const response = respond(message);
+  if (response === undefined || socket.getSendQueueSize() > SEND_QUEUE_BYTES_MAX) return;
+  socket.send(response, from.port, from.address, ignore);
 }
 
 const ignore = (): void => undefined;

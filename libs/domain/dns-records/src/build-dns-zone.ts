@@ -1,3 +1,4 @@
+import { isIp } from '#domain/addresses';
 import type { Frontend, FrontendListener } from '#domain/routing-plan';
 
 import type { DnsRecord, DnsZone, SoaRecord } from './dns-zone.js';
@@ -20,7 +21,7 @@ export interface DnsZoneOptions {
 /**
  * The zone in which each frontend's names lead to its addresses, and each of its named listeners has an SRV record
  * `_listener._protocol` below each name. A frontend without addresses exists, and has no data. Names outside the origin,
- * and names that DNS cannot carry, are left out.
+ * and names, addresses and ports that DNS cannot carry, are left out.
  */
 export function buildDnsZone(frontends: readonly Frontend[], options: DnsZoneOptions): DnsZone {
   const soa = soaRecord(options);
@@ -36,18 +37,20 @@ export function buildDnsZone(frontends: readonly Frontend[], options: DnsZoneOpt
 export const asciiLowerCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 function addFrontend(names: Map<string, DnsRecord[]>, name: string, frontend: Frontend): void {
-  const addresses = frontend.addresses.map((address): DnsRecord => ({ name, ttlSeconds: TTL_SECONDS, type: address.includes(':') ? 'AAAA' : 'A', address }));
+  const addresses = frontend.addresses.filter(isIp).map((address): DnsRecord => ({ name, ttlSeconds: TTL_SECONDS, type: address.includes(':') ? 'AAAA' : 'A', address }));
   names.set(name, [...(names.get(name) ?? []), ...addresses]);
   for (const listener of frontend.listeners) {
     const service = serviceName(listener, name);
     // RFC 2782: a service is one label.
-    if (listener.name.includes('.') || !isSayable(service)) continue;
+    if (listener.name.includes('.') || !isSayable(service) || !isPort(listener.port)) continue;
     names.set(service, [...(names.get(service) ?? []), { name: service, ttlSeconds: TTL_SECONDS, type: 'SRV', port: listener.port, target: name }]);
   }
 }
 
 // RFC 1035: Kubernetes names may be longer than what DNS can carry.
 const isSayable = (name: string): boolean => name.length <= 253 && name.split('.').every((label) => label.length >= 1 && label.length <= 63);
+
+const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
 
 const serviceName = (listener: FrontendListener, name: string): string => `_${asciiLowerCase(listener.name)}._${asciiLowerCase(listener.protocol)}.${name}`;
 
