@@ -9,3 +9,4 @@ export * from './import-set.js';
 export * from './plain-text.js';
 export * from './problem.js';
 export * from './report-digest.js';
+export * from './same-data.js';

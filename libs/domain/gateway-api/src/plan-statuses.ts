@@ -1,4 +1,4 @@
-import type { ImportedBackend, MemberBackend } from '#domain/fleet';
+import { isSameData, type ImportedBackend, type MemberBackend } from '#domain/fleet';
 
 import { compositeStatus } from './composite-status.js';
 import { mergeConditions } from './conditions.js';
@@ -7,7 +7,6 @@ import { gatewayStatus } from './gateway-status.js';
 import { objectKey } from './names.js';
 import type { ObjectMeta } from './objects.js';
 import { routeParents } from './route-status.js';
-import { isSameData } from './same-data.js';
 import type { StatusInput, StatusKind, StatusWrite } from './status-input.js';
 import { conditionOf } from './verdict.js';
 

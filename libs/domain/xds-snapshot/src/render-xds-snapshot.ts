@@ -1,7 +1,6 @@
-import { byKey, digest } from '#domain/fleet';
+import { byKey, digest, isSameData } from '#domain/fleet';
 import { frontendKey, type Frontend, type FrontendListener, type GatewayPort, type PlannedBackend, type PlannedEndpoint, type PlannedProvider, type RoutingPlan } from '#domain/routing-plan';
 
-import { isSameData } from './is-same-data.js';
 import { rejectClusterName, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsFrontend, type XdsGatewayPort, type XdsHealth, type XdsListenerUse, type XdsLoadAssignment, type XdsLocality, type XdsSnapshot } from './xds-resources.js';
 
 /** A plan together with what it was rendered to. */

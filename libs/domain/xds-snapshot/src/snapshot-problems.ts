@@ -1,7 +1,6 @@
-import type { Problem } from '#domain/fleet';
+import { isSameData, type Problem } from '#domain/fleet';
 import { frontendKey } from '#domain/routing-plan';
 
-import { isSameData } from './is-same-data.js';
 import type { XdsCluster, XdsFrontend, XdsListenerUse, XdsLoadAssignment, XdsLocality, XdsSnapshot } from './xds-resources.js';
 
 const WEIGHT_SUM_MAX = 4_294_967_295;
