@@ -1,6 +1,7 @@
 export * from './backend.js';
 export * from './by-key.js';
 export * from './change.js';
+export * from './derive-table.js';
 export * from './digest.js';
 export * from './fleet-error.js';
 export * from './fleet-view.js';
@@ -10,3 +11,4 @@ export * from './plain-text.js';
 export * from './problem.js';
 export * from './report-digest.js';
 export * from './same-data.js';
+export * from './table.js';
