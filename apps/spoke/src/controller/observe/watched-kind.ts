@@ -4,6 +4,7 @@ import { isFleetError, type Problem } from '#domain/fleet';
 import type { Clock, Kube, KubeKind, KubeObject, KubeSelection, KubeWatch, Random } from '#ports';
 
 import { Backoff } from '../backoff.js';
+import { SortedObjects } from './sorted-objects.js';
 
 /** One kind that the store follows. */
 export interface WatchedKindSpec<T> {
@@ -36,12 +37,11 @@ const MISSING_POLL = { minMs: 2_000, maxMs: 5_000 };
 
 /** The current objects of one kind, trimmed, as the watch last told them. */
 export class WatchedKind<T> {
-  readonly #objects = new Map<string, T>();
+  readonly #objects = new SortedObjects<T>();
   readonly #stop = new AbortController();
   #watch: KubeWatch | undefined;
   #state: WatchedKindState = 'listing';
   #lostSinceMs: number | undefined;
-  #values: readonly T[] | undefined;
 
   constructor(
     readonly spec: WatchedKindSpec<T>,
@@ -74,8 +74,7 @@ export class WatchedKind<T> {
 
   /** All objects, sorted by namespace and name; the same array until something changes. */
   values(): readonly T[] {
-    this.#values ??= [...this.#objects.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
-    return this.#values;
+    return this.#objects.values();
   }
 
   /** One object. */
@@ -148,7 +147,6 @@ export class WatchedKind<T> {
   }
 
   #changed(): void {
-    this.#values = undefined;
     if (this.#state !== 'listing') this.context.onChange();
   }
 }
