@@ -1,7 +1,7 @@
-import { byKey, digest, isSameData } from '#domain/fleet';
+import { byKey, differingItems, digest, isSameData, isSameItems } from '#domain/fleet';
 import { frontendKey, type Frontend, type FrontendListener, type GatewayPort, type PlannedBackend, type PlannedEndpoint, type PlannedProvider, type RoutingPlan } from '#domain/routing-plan';
 
-import { rejectClusterName, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsFrontend, type XdsGatewayPort, type XdsHealth, type XdsListenerUse, type XdsLoadAssignment, type XdsLocality, type XdsSnapshot } from './xds-resources.js';
+import { rejectClusterName, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsFrontend, type XdsGatewayPort, type XdsHealth, type XdsListenerUse, type XdsLoadAssignment, type XdsLocality, type XdsResource, type XdsSnapshot } from './xds-resources.js';
 
 /** A plan together with what it was rendered to. */
 export interface RenderedPlan {
@@ -11,21 +11,35 @@ export interface RenderedPlan {
 
 /**
  * Renders a valid plan. The result depends on `plan` alone; `previous` only saves work: what did not change keeps its
- * object, so that a change of one backend's endpoints or shares costs one comparison per other backend.
+ * object, and only what changed is rendered and hashed.
  */
 export function renderXdsSnapshot(plan: RoutingPlan, previous?: RenderedPlan): XdsSnapshot {
-  return { clusters: renderClusters(plan, previous), loadAssignments: renderLoadAssignments(plan, previous) };
+  return { clusters: renderClusters(plan, previous), loadAssignments: renderLoadAssignments(plan.backends, previous) };
 }
 
-function renderLoadAssignments(plan: RoutingPlan, previous: RenderedPlan | undefined): readonly XdsLoadAssignment[] {
-  const oldBackends = new Map(previous?.plan.backends.map((backend) => [backend.id, backend]));
-  const oldAssignments = new Map(previous?.snapshot.loadAssignments.map((assignment) => [assignment.name, assignment]));
-  const render = (backend: PlannedBackend): XdsLoadAssignment => {
-    const old = oldAssignments.get(backend.id);
-    return old !== undefined && isSameData(oldBackends.get(backend.id), backend) ? old : renderLoadAssignment(backend);
-  };
-  return plan.backends.map(render).sort(byKey((assignment) => assignment.name));
+function renderLoadAssignments(backends: readonly PlannedBackend[], previous: RenderedPlan | undefined): readonly XdsLoadAssignment[] {
+  if (previous === undefined) return sortedByName(backends.map(renderLoadAssignment));
+  const { gone, come } = differingItems(previous.plan.backends, backends);
+  const fresh = come.map((backend) => [backend.id, renderLoadAssignment(backend)] as const);
+  return patchByName(previous.snapshot.loadAssignments, new Map([...gone.map(({ id }) => [id, undefined] as const), ...fresh]));
 }
+
+/** A list sorted by name with some of its resources replaced, added or (undefined) taken away; the same list where nothing differs. */
+function patchByName<T extends XdsResource>(before: readonly T[], patches: ReadonlyMap<string, T | undefined>): readonly T[] {
+  if (patches.size === 0) return before;
+  const left = new Map(patches);
+  const kept: T[] = [];
+  for (const old of before) {
+    const fresh = left.has(old.name) ? left.get(old.name) : old;
+    left.delete(old.name);
+    if (fresh !== undefined) kept.push(fresh.version === old.version ? old : fresh);
+  }
+  const added = [...left.values()].flatMap((resource) => resource ?? []);
+  if (added.length > 0) return sortedByName([...kept, ...added]);
+  return isSameItems(before, kept) ? before : kept;
+}
+
+const sortedByName = <T extends XdsResource>(resources: readonly T[]): readonly T[] => [...resources].sort(byKey((resource) => resource.name));
 
 function renderLoadAssignment(backend: PlannedBackend): XdsLoadAssignment {
   const localities = backend.providers.map((provider) => renderLocality(provider, backend.protocol)).sort(byKey((locality) => locality.subZone));
@@ -57,27 +71,46 @@ const renderEndpoint = (endpoint: PlannedEndpoint, protocol: 'TCP' | 'UDP'): Xds
 });
 
 function renderClusters(plan: RoutingPlan, previous: RenderedPlan | undefined): readonly XdsCluster[] {
-  if (previous !== undefined && isSameData(clusterInputs(previous.plan), clusterInputs(plan))) return previous.snapshot.clusters;
-  const old = new Map(previous?.snapshot.clusters.map((cluster) => [cluster.name, cluster]));
-  const uses = usesByCluster(plan.frontends);
-  const backendClusters = plan.backends.map((backend) =>
-    versioned({ name: backend.id, edsServiceName: backend.id, metadata: backendMetadata(backend, uses, plan.gatewayPorts) }),
-  );
-  const rejectClusters = plan.frontends.flatMap((frontend) => {
-    const listeners = frontend.listeners.filter(leadsPartlyNowhere);
-    if (listeners.length === 0 && frontend.listeners.length > 0) return [];
-    const metadata = { ...NO_BACKEND, frontends: [frontendUse(frontend, listeners.map((listener) => listenerUse(listener, listener.rejectWeight)))] };
-    return [versioned({ name: rejectClusterName(frontendKey(frontend)), edsServiceName: undefined, metadata })];
-  });
-  return [...backendClusters, ...rejectClusters].map((cluster) => keepEqual(old.get(cluster.name), cluster)).sort(byKey((cluster) => cluster.name));
+  if (previous === undefined) return sortedByName([...renderBackendClusters(plan, () => true), ...plan.frontends.flatMap(renderRejectCluster)]);
+  const frontends = differingItems(previous.plan.frontends, plan.frontends);
+  const touched = touchedClusters(previous.plan, plan, [...frontends.gone, ...frontends.come]);
+  if (touched.size === 0) return previous.snapshot.clusters;
+  const fresh = [...renderBackendClusters(plan, (name) => touched.has(name)), ...frontends.come.flatMap(renderRejectCluster)];
+  return patchByName(previous.snapshot.clusters, new Map([...[...touched].map((name) => [name, undefined] as const), ...fresh.map((cluster) => [cluster.name, cluster] as const)]));
 }
 
-/** All that clusters are made of: never an endpoint, a share or a path. */
-const clusterInputs = (plan: RoutingPlan): unknown => [
-  plan.frontends,
-  plan.gatewayPorts,
-  plan.backends.map(({ id, protocol, affinity, trafficDistribution }) => ({ id, protocol, affinity, trafficDistribution })),
-];
+function renderBackendClusters({ frontends, backends, gatewayPorts }: RoutingPlan, isWanted: (name: string) => boolean): readonly XdsCluster[] {
+  const wanted = backends.filter(({ id }) => isWanted(id));
+  const uses = usesByCluster(frontends, isWanted);
+  return wanted.map((backend) => versioned({ name: backend.id, edsServiceName: backend.id, metadata: backendMetadata(backend, uses, gatewayPorts) }));
+}
+
+/** Names of the clusters that may differ between two plans. Endpoints, shares and paths are no part of a cluster. */
+function touchedClusters(before: RoutingPlan, after: RoutingPlan, frontends: readonly Frontend[]): ReadonlySet<string> {
+  const backends = differingItems(before.backends, after.backends);
+  const gatewayPorts = differingItems(before.gatewayPorts, after.gatewayPorts);
+  const old = new Map(backends.gone.map((backend) => [backend.id, backend]));
+  const come = backends.come.filter((backend) => !isSameCluster(old.get(backend.id), backend)).map(({ id }) => id);
+  const stay = new Set(backends.come.map(({ id }) => id));
+  return new Set<string>([
+    ...frontends.flatMap((frontend) => [rejectName(frontend), ...frontend.listeners.flatMap(({ uses }) => uses.map(({ backend }) => backend))]),
+    ...backends.gone.map(({ id }) => id).filter((id) => !stay.has(id)),
+    ...come,
+    ...[...gatewayPorts.gone, ...gatewayPorts.come].map(({ backend }) => backend),
+  ]);
+}
+
+const isSameCluster = (one: PlannedBackend | undefined, other: PlannedBackend): boolean =>
+  one !== undefined && one.protocol === other.protocol && one.trafficDistribution === other.trafficDistribution && isSameData(one.affinity, other.affinity);
+
+function renderRejectCluster(frontend: Frontend): readonly XdsCluster[] {
+  const listeners = frontend.listeners.filter(leadsPartlyNowhere);
+  if (listeners.length === 0 && frontend.listeners.length > 0) return [];
+  const metadata = { ...NO_BACKEND, frontends: [frontendUse(frontend, listeners.map((listener) => listenerUse(listener, listener.rejectWeight)))] };
+  return [versioned({ name: rejectName(frontend), edsServiceName: undefined, metadata })];
+}
+
+const rejectName = (frontend: Frontend): string => rejectClusterName(frontendKey(frontend));
 
 const NO_BACKEND = { protocol: undefined, affinity: undefined, trafficDistribution: 'None', gatewayPorts: [] } as const;
 
@@ -89,14 +122,13 @@ const backendMetadata = ({ id, protocol, affinity, trafficDistribution }: Planne
   gatewayPorts: ports.filter(({ backend }) => backend === id).map(({ port, protocol: spoken, nodes, sources }): XdsGatewayPort => ({ port, protocol: spoken, nodes, sources })),
 });
 
-const keepEqual = <T extends { readonly version: string }>(old: T | undefined, fresh: T): T => (old?.version === fresh.version ? old : fresh);
-
 const leadsPartlyNowhere = (listener: FrontendListener): boolean => listener.rejectWeight > 0 || listener.uses.length === 0;
 
-/** Frontends by the name of each cluster they lead to, sorted by their keys. */
-function usesByCluster(frontends: readonly Frontend[]): ReadonlyMap<string, readonly XdsFrontend[]> {
+/** Frontends by the name of each wanted cluster that they lead to, sorted by their keys. */
+function usesByCluster(frontends: readonly Frontend[], isWanted: (cluster: string) => boolean): ReadonlyMap<string, readonly XdsFrontend[]> {
   const byCluster = new Map<string, XdsFrontend[]>();
-  for (const frontend of [...frontends].sort(byKey(frontendKey))) {
+  const leading = frontends.filter(({ listeners }) => listeners.some(({ uses }) => uses.some(({ backend }) => isWanted(backend))));
+  for (const frontend of leading.sort(byKey(frontendKey))) {
     for (const [cluster, listeners] of listenersByCluster(frontend.listeners)) {
       const uses = byCluster.get(cluster) ?? [];
       uses.push(frontendUse(frontend, listeners));
