@@ -1,4 +1,4 @@
-import type { Protocol } from '#domain/fleet';
+import type { Lookup, Protocol } from '#domain/fleet';
 
 import { SPILLWAY_GROUP } from './names.js';
 import type { CompositeBackendObject, CompositePort, EndpointSelectorObject, ServiceObject } from './objects.js';
@@ -10,8 +10,8 @@ export type LocalPart =
 
 /** Where local parts are looked up, by `namespace/name`. */
 export interface LocalPartIndex {
-  readonly selectors: ReadonlyMap<string, EndpointSelectorObject>;
-  readonly services: ReadonlyMap<string, ServiceObject>;
+  readonly selectors: Lookup<EndpointSelectorObject>;
+  readonly services: Lookup<ServiceObject>;
 }
 
 /** The local part that a CompositeBackend names, where it exists and is of a kind that we serve. */

@@ -1,19 +1,76 @@
-import { byKey, countReady, SHARE_TOTAL_BP, type BackendPort, type Endpoint, type ImportedBackend, type ImportedProvider } from '#domain/fleet';
-import { compositePorts, findLocalPart, type AcceptedListener, type CompositeBackendObject, type CompositePort, type LocalPart, type LocalPartIndex, type RouteTarget } from '#domain/gateway-api';
+import { byKey, countReady, deriveTable, isSameItems, keepSame, outdated, SHARE_TOTAL_BP, tableOf, type BackendPort, type ClusterId, type DerivedTable, type Endpoint, type ImportedBackend, type ImportedProvider, type ListTable, type Locality, type Lookups } from '#domain/fleet';
+import { objectKey, type AcceptedFrontend, type AcceptedListener, type CompositePort, type LocalPart, type RouteTarget } from '#domain/gateway-api';
 
-import { localEndpointFinder, type LocalEndpointFinder } from './local-endpoints.js';
+import { localEndpointFinder } from './local-endpoints.js';
+import { partSources, viewLocalObjects, type LocalComposite, type LocalView, type PartSources } from './local-view.js';
 import type { RoutingPlanInput } from './plan-input.js';
-import type { BackendUse, FrontendListener, PlannedBackend, PlannedBackendId, PlannedEndpoint, PlannedProvider, RoutingPlan } from './routing-plan.js';
+import type { BackendUse, Frontend, FrontendListener, PlannedBackend, PlannedBackendId, PlannedEndpoint, PlannedProvider, RoutingPlan } from './routing-plan.js';
 import { scaleShares, type PlannedShare } from './scale-shares.js';
 import { usableEndpoints } from './usable-endpoints.js';
 
+/** A plan, and what each part of it was made from. */
+export interface BuiltRoutingPlan {
+  readonly plan: RoutingPlan;
+  readonly here: Here;
+  readonly local: LocalView;
+  readonly accepted: ListTable<AcceptedFrontend>;
+  readonly frontends: DerivedTable<AcceptedFrontend, PlannedFrontend, object>;
+  readonly imported: ListTable<ImportedBackend>;
+  readonly targets: ListTable<PlannedTarget>;
+  readonly backends: DerivedTable<PlannedTarget, PlannedBackend, BackendSources>;
+}
+
+/** A frontend, and what it leads to. */
+interface PlannedFrontend {
+  readonly frontend: Frontend;
+  readonly targets: readonly PlannedTarget[];
+}
+
+interface PlannedTarget {
+  readonly id: PlannedBackendId;
+  readonly target: RouteTarget;
+}
+
+/** Everything that a backend may be made from. Whoever reads more here adds it here: what is not looked up is not seen to change. */
+interface BackendSources extends PartSources {
+  readonly composites: LocalComposite;
+  readonly imported: ImportedBackend;
+}
+
+/** Where a plan is made. */
+interface Here {
+  readonly clusterId: ClusterId;
+  readonly locality: Locality;
+}
+
 /** Joins what this cluster's routes accept, what it has itself and what the hub says of the fleet into the one plan that renderers read. */
-export function buildRoutingPlan(input: RoutingPlanInput): RoutingPlan {
-  const frontends = [...input.frontends].sort(byKey(({ namespace, name }) => `${namespace}/${name}`));
-  const targets = new Map(frontends.flatMap(({ listeners }) => listeners.flatMap(({ targets: all }) => all)).map((target) => [plannedBackendId(target), target]));
-  const context = planContext(input);
-  return {
-    frontends: frontends.map(({ namespace, name, addresses, dnsNames, listeners }) => ({
+export const buildRoutingPlan = (input: RoutingPlanInput): RoutingPlan => rebuildRoutingPlan(input).plan;
+
+/** As {@link buildRoutingPlan}. The plan depends on `input` alone, `previous` only saves work: what did not change is the same object as before. */
+export function rebuildRoutingPlan(input: RoutingPlanInput, previous?: BuiltRoutingPlan): BuiltRoutingPlan {
+  const before: Partial<BuiltRoutingPlan> = previous ?? {};
+  const local = viewLocalObjects(input.local, before.local);
+  const accepted = tableOf(input.frontends, objectKey, before.accepted);
+  const frontends = deriveTable(accepted, {}, planFrontend, before.frontends);
+  const imported = tableOf(input.imports?.backends ?? NOTHING, ({ name }) => name, before.imported);
+  const targets = frontends === previous?.frontends ? previous.targets : planTargets(frontends.values, before.targets);
+  const here = keepSame(before.here, { clusterId: input.clusterId, locality: input.locality });
+  const backendsBefore = here === before.here ? before.backends : outdated(before.backends);
+  const backends = deriveTable(targets, { ...partSources(local), composites: local.composites, imported }, planBackend(here), backendsBefore);
+  return { plan: joinPlan(frontends.values, backends.values, before.plan), here, local, accepted, frontends, imported, targets, backends };
+}
+
+const NOTHING: readonly never[] = [];
+
+function joinPlan(planned: readonly PlannedFrontend[], backends: readonly PlannedBackend[], previous: RoutingPlan | undefined): RoutingPlan {
+  const frontends = planned.map(({ frontend }) => frontend);
+  if (previous === undefined || !isSameItems(previous.frontends, frontends)) return { frontends, backends, gatewayPorts: NOTHING };
+  return previous.backends === backends ? previous : { ...previous, backends };
+}
+
+function planFrontend({ namespace, name, addresses, dnsNames, listeners }: AcceptedFrontend, _: object, before: PlannedFrontend | undefined): PlannedFrontend {
+  return keepSame<PlannedFrontend>(before, {
+    frontend: {
       kind: 'gateway',
       callers: undefined,
       isHeadless: false,
@@ -22,10 +79,15 @@ export function buildRoutingPlan(input: RoutingPlanInput): RoutingPlan {
       addresses: [...addresses].sort(),
       dnsNames: [...dnsNames].sort(),
       listeners: listeners.map(planListener).sort(byKey((listener) => listener.name)),
-    })),
-    backends: [...targets].sort(byKey(([id]) => id)).map(([id, target]) => planBackend(id, target, context)),
-    gatewayPorts: [],
-  };
+    },
+    targets: listeners.flatMap(({ targets }) => targets).map((target) => ({ id: plannedBackendId(target), target })),
+  });
+}
+
+/** What all frontends lead to, each once. */
+function planTargets(frontends: readonly PlannedFrontend[], previous: ListTable<PlannedTarget> | undefined): ListTable<PlannedTarget> {
+  const targets = new Map(frontends.flatMap((frontend) => frontend.targets.map((target) => [target.id, target] as const)));
+  return tableOf([...targets.values()].sort(byKey(({ id }) => id)), ({ id }) => id, previous);
 }
 
 /** The plan's id of what a route target means. */
@@ -40,55 +102,35 @@ function planListener({ name, port, protocol, targets, rejectWeight }: AcceptedL
   return { name, port, protocol, uses: uses.sort(byKey(({ backend }) => backend)), rejectWeight };
 }
 
-interface PlanContext {
-  readonly input: RoutingPlanInput;
-  readonly index: LocalPartIndex;
-  readonly composites: ReadonlyMap<string, CompositeBackendObject>;
-  readonly imported: ReadonlyMap<string, ImportedBackend>;
-  readonly findEndpoints: LocalEndpointFinder;
-}
-
-function planContext(input: RoutingPlanInput): PlanContext {
-  const { compositeBackends, endpointSelectors, services } = input.local;
-  return {
-    input,
-    index: {
-      selectors: new Map(endpointSelectors.map((object) => [`${object.meta.namespace}/${object.meta.name}`, object])),
-      services: new Map(services.map((object) => [`${object.namespace}/${object.name}`, object])),
-    },
-    composites: new Map(compositeBackends.map((object) => [`${object.meta.namespace}/${object.meta.name}`, object])),
-    imported: new Map<string, ImportedBackend>((input.imports?.backends ?? []).map((backend) => [backend.name, backend])),
-    findEndpoints: localEndpointFinder(input.local),
+const planBackend =
+  (here: Here) =>
+  ({ id, target }: PlannedTarget, sources: Lookups<BackendSources>, before: PlannedBackend | undefined): PlannedBackend => {
+    const providers = target.kind === 'composite' ? planComposite(target, sources, here) : planDirect(target, sources, here);
+    return keepSame<PlannedBackend>(before, { id, protocol: target.port.protocol, affinity: undefined, trafficDistribution: 'None', providers });
   };
-}
-
-function planBackend(id: PlannedBackendId, target: RouteTarget, context: PlanContext): PlannedBackend {
-  const providers = target.kind === 'composite' ? planComposite(target, context) : planDirect(target, context);
-  return { id, protocol: target.port.protocol, affinity: undefined, trafficDistribution: 'None', providers };
-}
 
 /** A direct reference: this cluster's own endpoints and nobody else's (R16). */
-function planDirect(target: RouteTarget, context: PlanContext): readonly PlannedProvider[] {
-  const part = directPart(target, context);
+function planDirect(target: RouteTarget, sources: Lookups<BackendSources>, here: Here): readonly PlannedProvider[] {
+  const part = directPart(target, sources);
   const port: CompositePort = { ...target.port, targetPort: target.port.port };
-  return [localAlone(part === undefined ? [] : planEndpoints(context.findEndpoints(part, [port]), 0), context)];
+  return [localAlone(part === undefined ? [] : planEndpoints(localEndpointFinder(sources)(part, [port]), 0), here)];
 }
 
-function directPart({ kind, namespace, name }: RouteTarget, { index }: PlanContext): LocalPart | undefined {
+function directPart({ kind, namespace, name }: RouteTarget, { selectors, services }: Lookups<BackendSources>): LocalPart | undefined {
   const key = `${namespace}/${name}`;
-  const selector = kind === 'selector' ? index.selectors.get(key) : undefined;
+  const selector = kind === 'selector' ? selectors.get(key) : undefined;
   if (selector !== undefined) return { kind: 'selector', selector };
-  const service = kind === 'service' ? index.services.get(key) : undefined;
+  const service = kind === 'service' ? services.get(key) : undefined;
   return service === undefined ? undefined : { kind: 'service', service };
 }
 
-function planComposite(target: RouteTarget, context: PlanContext): readonly PlannedProvider[] {
-  const local = localEndpoints(target, context);
-  const imported = context.imported.get(`${target.namespace}/${target.name}`);
+function planComposite(target: RouteTarget, sources: Lookups<BackendSources>, here: Here): readonly PlannedProvider[] {
+  const local = localEndpoints(target, sources);
+  const imported = sources.imported.get(objectKey(target));
   const split = imported?.ports.find(({ port }) => isSamePort(port, target.port));
   // No word from the hub on this port: the cluster stands alone.
-  if (imported === undefined || split === undefined) return [localAlone(planEndpoints(local.endpoints, local.portIndex), context)];
-  const { clusterId, locality } = context.input;
+  if (imported === undefined || split === undefined) return [localAlone(planEndpoints(local.endpoints, local.portIndex), here)];
+  const { clusterId, locality } = here;
   const remote = imported.providers.filter((provider) => provider.clusterId !== clusterId).flatMap((provider) => remoteProvider(provider, target.port) ?? []);
   const self: Candidate = {
     clusterId,
@@ -113,12 +155,9 @@ interface LocalEndpoints {
 }
 
 /** A cluster knows its own endpoints sooner and better than the hub does: they come from its own objects alone. */
-function localEndpoints(target: RouteTarget, { composites, index, findEndpoints }: PlanContext): LocalEndpoints {
-  const composite = composites.get(`${target.namespace}/${target.name}`);
-  const part = composite === undefined ? undefined : findLocalPart(composite, index);
-  if (composite === undefined || part === undefined) return { endpoints: [], portIndex: -1 };
-  const ports = compositePorts(composite, part);
-  return { endpoints: findEndpoints(part, ports), portIndex: ports.findIndex((port) => isSamePort(port, target.port)) };
+function localEndpoints(target: RouteTarget, { composites }: Lookups<BackendSources>): LocalEndpoints {
+  const local = composites.get(objectKey(target));
+  return local === undefined ? { endpoints: [], portIndex: -1 } : { endpoints: local.endpoints, portIndex: local.ports.findIndex((port) => isSamePort(port, target.port)) };
 }
 
 /** A provider's endpoints on a port; undefined where it does not expose the port. */
@@ -128,9 +167,9 @@ function remoteProvider({ clusterId, locality, path, endpoints, ports, readyAssu
   return { clusterId, locality, path, endpoints: planEndpoints(endpoints, portIndex), readyNow: countReady(endpoints), readyAssumed, isLocal: false };
 }
 
-function localAlone(endpoints: readonly PlannedEndpoint[], { input }: PlanContext): PlannedProvider {
+function localAlone(endpoints: readonly PlannedEndpoint[], here: Here): PlannedProvider {
   const shareBp = usableEndpoints(endpoints).length > 0 ? SHARE_TOTAL_BP : 0;
-  return { clusterId: input.clusterId, locality: input.locality, path: 'direct', shareBp, endpoints };
+  return { ...here, path: 'direct', shareBp, endpoints };
 }
 
 const isSamePort = (one: BackendPort, other: BackendPort): boolean => one.port === other.port && one.protocol === other.protocol;

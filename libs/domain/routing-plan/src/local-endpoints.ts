@@ -1,36 +1,42 @@
 import { ipFamily } from '#domain/addresses';
-import { byKey, type Endpoint } from '#domain/fleet';
-import { isEmptySelector, selectorTarget, servicePort, type CompositePort, type EndpointSelectorObject, type LocalPart, type ServiceObject } from '#domain/gateway-api';
+import { byKey, type Endpoint, type Lookup, type Lookups } from '#domain/fleet';
+import { objectKey, selectorTarget, servicePort, type CompositePort, type EndpointSelectorObject, type LocalPart, type ServiceObject } from '#domain/gateway-api';
 
-import type { EndpointSliceObject, LocalObjects, NodeObject, PodObject, SliceEndpoint } from './local-objects.js';
-import { podFinder, type PodFinder } from './pod-index.js';
+import type { EndpointSliceObject, PodObject, SliceEndpoint } from './local-objects.js';
 
 /** Finds who answers for a local part in this cluster, on each of the given ports. */
 export type LocalEndpointFinder = (part: LocalPart, ports: readonly CompositePort[]) => readonly Endpoint[];
 
-/** Indexes the objects once; each look-up then costs what it finds. Endpoints of both families, sorted by address, each address once. */
-export function localEndpointFinder(objects: LocalObjects): LocalEndpointFinder {
-  const findPods = podFinder(objects.pods);
-  const nodes = new Map(objects.nodes.map((node) => [node.name, node]));
-  const slices = slicesByService(objects.endpointSlices);
-  return (part, ports) =>
-    part.kind === 'selector'
-      ? selectorEndpoints(part.selector, ports, findPods, nodes)
-      : serviceEndpoints(part.service, ports, slices.get(`${part.service.namespace}/${part.service.name}`) ?? []);
+/** What endpoints are made from: by `namespace/name` a selector's pods and a Service's slices, by name a node's zone. */
+export interface EndpointSources {
+  readonly pods: readonly PodObject[];
+  readonly slices: readonly EndpointSliceObject[];
+  readonly zones: string;
 }
 
-function selectorEndpoints(selector: EndpointSelectorObject, ports: readonly CompositePort[], findPods: PodFinder, nodes: ReadonlyMap<string, NodeObject>): readonly Endpoint[] {
-  // R28: an empty selector selects nothing, never everything.
-  if (isEmptySelector(selector.selector)) return [];
+/** Endpoints of both families, sorted by address, each address once. */
+export function localEndpointFinder({ pods, slices, zones }: Lookups<EndpointSources>): LocalEndpointFinder {
+  return (part, ports) =>
+    part.kind === 'selector'
+      ? selectorEndpoints({ selector: part.selector, pods: pods.get(objectKey(part.selector.meta)) ?? [] }, ports, zones)
+      : serviceEndpoints(part.service, ports, slices.get(objectKey(part.service)) ?? []);
+}
+
+interface SelectedPart {
+  readonly selector: EndpointSelectorObject;
+  readonly pods: readonly PodObject[];
+}
+
+function selectorEndpoints({ selector, pods }: SelectedPart, ports: readonly CompositePort[], zones: Lookup<string>): readonly Endpoint[] {
   const targets = ports.map(({ targetPort, protocol }) => ({ target: selectorTarget(selector, targetPort, protocol), protocol }));
-  const endpoints = findPods(selector.meta.namespace, selector.selector).flatMap((pod): readonly Endpoint[] => {
+  const endpoints = pods.flatMap((pod): readonly Endpoint[] => {
     const common = {
       targetPorts: targets.map(({ target, protocol }) => podPort(pod, target, protocol)),
       // As the endpointslice controller says it: a pod on its way out is never ready, and serves while its probe passes.
       ready: pod.isReady && !pod.isDeleting,
       serving: pod.isReady,
       terminating: pod.isDeleting,
-      zone: nodes.get(pod.node)?.zone ?? '',
+      zone: zones.get(pod.node) ?? '',
       node: pod.node,
     };
     return firstOfEachFamily(pod.addresses).map((address) => ({ address, ...common }));
@@ -41,16 +47,6 @@ function selectorEndpoints(selector: EndpointSelectorObject, ports: readonly Com
 function podPort({ namedPorts }: PodObject, target: number | string | undefined, protocol: string): number {
   if (typeof target === 'number') return target;
   return namedPorts.find((port) => port.name === target && port.protocol === protocol)?.port ?? 0;
-}
-
-function slicesByService(slices: readonly EndpointSliceObject[]): ReadonlyMap<string, readonly EndpointSliceObject[]> {
-  const byService = new Map<string, EndpointSliceObject[]>();
-  const usable = slices.filter(({ addressType, serviceName }) => (addressType === 'IPv4' || addressType === 'IPv6') && serviceName !== '');
-  for (const slice of usable) {
-    const key = `${slice.namespace}/${slice.serviceName}`;
-    byService.set(key, [...(byService.get(key) ?? []), slice]);
-  }
-  return byService;
 }
 
 // R15: a Service leads to its endpoints, never to its ClusterIP.

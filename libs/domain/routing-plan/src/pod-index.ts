@@ -10,7 +10,7 @@ export function podFinder(pods: readonly PodObject[]): PodFinder {
   const byNamespace = new Map<string, PodObject[]>();
   const byLabel = new Map<string, PodObject[]>();
   for (const pod of pods) {
-    if (!isEndpoint(pod)) continue;
+    if (!isEndpointPod(pod)) continue;
     push(byNamespace, pod.namespace, pod);
     for (const [key, value] of Object.entries(pod.labels)) push(byLabel, labelKey(pod.namespace, key, value), pod);
   }
@@ -21,8 +21,8 @@ export function podFinder(pods: readonly PodObject[]): PodFinder {
   };
 }
 
-// A finished pod's address may already be another pod's.
-const isEndpoint = ({ isFinished, addresses }: PodObject): boolean => !isFinished && addresses.length > 0;
+/** Whether a pod can answer at all: a finished one's address may already be another pod's. */
+export const isEndpointPod = ({ isFinished, addresses }: PodObject): boolean => !isFinished && addresses.length > 0;
 const labelKey = (namespace: string, key: string, value: string): string => `${namespace}\u0000${key}=${value}`;
 
 function push<T>(map: Map<string, T[]>, key: string, value: T): void {

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { planAddresses, type AddressAssignment, type AddressInput, type AddressPlan, type IpAddress } from '#domain/addresses';
 import type { ClusterId, ImportSet, Locality, MemberBackend, NamespacedName } from '#domain/fleet';
 import { acceptedFrontends, decideGateways, fleetPorts, type FleetPorts, type GatewayDecisions, type GatewayObjects, type ServiceObject } from '#domain/gateway-api';
-import { buildRoutingPlan, memberBackends, type LocalObjects, type NodeObject, type RoutingPlan, type RoutingPlanInput } from '#domain/routing-plan';
+import { rebuildRoutingPlan, type LocalObjects, type NodeObject, type RoutingPlan, type RoutingPlanInput } from '#domain/routing-plan';
 
 import type { World } from '../observe/world.js';
-import { memoEach, memoEqual, memoFields, memoLast } from './memo-last.js';
+import { memoEqual, memoFields, memoFold, memoLast } from './memo-last.js';
 
 /** What a plan is made from, beyond the world. */
 export interface PlanSources {
@@ -51,12 +51,10 @@ export class Planner {
   readonly #addresses = memoLast(planAddresses);
   readonly #frontends = memoLast(acceptedFrontends);
   readonly #local = memoFields<LocalObjects>();
-  readonly #localParts = memoLast(memberBackends);
-  readonly #keepParts = memoEach<MemberBackend>((part) => part.name);
   readonly #locality = memoLast(localityOf);
   readonly #keepLocality = memoEqual<Locality>(isDeepStrictEqual);
   readonly #routingInput = memoFields<RoutingPlanInput>();
-  readonly #routing = memoLast(buildRoutingPlan);
+  readonly #routing = memoFold(rebuildRoutingPlan);
 
   constructor(private readonly clusterDomain: string) {}
 
@@ -75,7 +73,7 @@ export class Planner {
     const frontends = this.#frontends(decisions, assignments, this.clusterDomain);
     const locality = this.#keepLocality(this.#locality(world.nodes.values()));
     const routing = this.#routing(this.#routingInput({ clusterId, locality, frontends, local, imports }));
-    return { decisions, assignments, routing, localParts: this.#keepParts(this.#localParts(local)), imports };
+    return { decisions, assignments, routing: routing.plan, localParts: routing.local.offers, imports };
   }
 
   /** What to do about addresses now; unlike {@link plan} it chooses, by the given circumstances. */
