@@ -5,6 +5,7 @@ import { isFleetError } from '#domain/fleet';
 import type { Logger } from '#platform';
 
 import type { ClientApplier } from './client-applier.js';
+import { shortReason, type XdsClientLimits } from './client-limits.js';
 import { asking, isComplete, receiveResponse, versionsOf, wantedLoadAssignments, withoutUnwanted, type ClientState } from './client-state.js';
 import { deltaAdsService, KEEPALIVE_OPTIONS, MORE_FOLLOWS } from './delta-ads-service.js';
 
@@ -17,13 +18,12 @@ export interface ClientSessionOptions {
   readonly typeUrls: readonly XdsTypeUrl[];
   readonly applier: ClientApplier;
   readonly logger: Logger;
+  readonly limits: XdsClientLimits;
   readonly stopped: AbortSignal;
   /** Called once, when the server has answered. */
   readonly onConnected: () => void;
   readonly version?: string;
 }
-
-const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
  * Longest time to connect. A Service's address may lead to a pod that has just gone without a word: TCP would go on asking
@@ -38,34 +38,41 @@ export async function runClientSession(options: ClientSessionOptions): Promise<s
   const opened = await open(options).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
   if (typeof opened === 'string') return opened;
   const { client, call } = opened;
-  const session = new ClientSession(options, call);
   const cancel = (): void => call.cancel();
+  let patience: NodeJS.Timeout | undefined;
+  let session: ClientSession | undefined;
   options.stopped.addEventListener('abort', cancel);
   try {
     return await new Promise<string>((resolve) => {
+      const following = new ClientSession(options, call, resolve);
+      session = following;
       client.waitForReady(Date.now() + CONNECT_MS_MAX, (error) => {
         if (error !== undefined) resolve(`no connection within ${CONNECT_MS_MAX / 1000} s`);
       });
-      call.on('data', (bytes: Buffer) => session.receive(bytes));
+      patience = setTimeout(() => {
+        if (!following.isConnected) resolve(`no answer within ${options.limits.answerMs / 1000} s`);
+      }, options.limits.answerMs);
+      call.on('data', (bytes: Buffer) => following.receive(bytes));
       call.on('error', (error: Error) => resolve(error.message));
       call.on('end', () => resolve('the server ended the stream'));
-      session.start();
+      following.start();
       if (options.stopped.aborted) cancel();
     });
   } finally {
-    session.end();
+    session?.end();
+    clearTimeout(patience);
     options.stopped.removeEventListener('abort', cancel);
     call.cancel();
     client.close();
   }
 }
 
-async function open({ target, tls, readToken }: ClientSessionOptions): Promise<{ readonly client: Client; readonly call: Call }> {
+async function open({ target, tls, readToken, limits }: ClientSessionOptions): Promise<{ readonly client: Client; readonly call: Call }> {
   const metadata = new Metadata();
   if (readToken !== undefined) metadata.set('authorization', `Bearer ${await readToken()}`);
   const security = tls === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(await tls.readCaPem()));
   const naming: ChannelOptions = tls === undefined ? {} : { 'grpc.ssl_target_name_override': tls.serverName, 'grpc.default_authority': tls.serverName };
-  const client = new Client(target, security, { ...KEEPALIVE_OPTIONS, ...naming, 'grpc.use_local_subchannel_pool': 1, 'grpc.max_receive_message_length': RESPONSE_BYTES_MAX });
+  const client = new Client(target, security, { ...KEEPALIVE_OPTIONS, ...naming, 'grpc.use_local_subchannel_pool': 1, 'grpc.max_receive_message_length': limits.responseBytesMax });
   const { path, requestSerialize, responseDeserialize } = deltaAdsService.deltaAggregatedResources;
   return { client, call: client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata) };
 }
@@ -80,6 +87,7 @@ interface Received {
 class ClientSession {
   readonly #options: ClientSessionOptions;
   readonly #call: Call;
+  readonly #onBroken: (reason: string) => void;
   #state: ClientState;
   #wanted: ReadonlySet<string>;
   /** Load assignments that this stream asked for. */
@@ -89,10 +97,14 @@ class ClientSession {
   #isFirstRequest = true;
   #isConnected = false;
   #isEnded = false;
+  #gatheredBytes = 0;
+  #refusalsInARow = 0;
+  #unansweredCount = 0;
 
-  constructor(options: ClientSessionOptions, call: Call) {
+  constructor(options: ClientSessionOptions, call: Call, onBroken: (reason: string) => void) {
     this.#options = options;
     this.#call = call;
+    this.#onBroken = onBroken;
     // Only what was applied counts as had: the server sends the rest again (rule 4).
     this.#state = options.applier.accepted;
     this.#wanted = this.#followsLoadAssignments ? wantedLoadAssignments(this.#state) : new Set();
@@ -100,6 +112,11 @@ class ClientSession {
 
   get #followsLoadAssignments(): boolean {
     return this.#options.typeUrls.includes(LOAD_ASSIGNMENT_TYPE_URL);
+  }
+
+  /** Whether the server has answered. */
+  get isConnected(): boolean {
+    return this.#isConnected;
   }
 
   start(): void {
@@ -114,14 +131,25 @@ class ClientSession {
   }
 
   receive(bytes: Buffer): void {
-    if (!this.#isConnected) this.#options.onConnected();
-    this.#isConnected = true;
-    try {
-      this.#take(decodeDeltaResponse(bytes));
-    } catch (error) {
-      this.#options.logger.error({ err: error }, 'the xds server sent something unreadable');
-      this.#call.cancel();
+    if (this.#isEnded) return;
+    this.#gatheredBytes += bytes.length;
+    if (this.#gatheredBytes > this.#options.limits.gatheredBytesMax) {
+      this.#break(`the server sent ${this.#gatheredBytes} bytes that make no whole set`);
+      return;
     }
+    try {
+      const response = decodeDeltaResponse(bytes);
+      if (!this.#isConnected) this.#options.onConnected();
+      this.#isConnected = true;
+      this.#take(response);
+    } catch (error) {
+      this.#break(`the server sent something unreadable: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #break(reason: string): void {
+    this.#isEnded = true;
+    this.#onBroken(shortReason(reason));
   }
 
   #take(response: DeltaResponse): void {
@@ -134,15 +162,24 @@ class ClientSession {
   #takeIn(response: DeltaResponse): boolean {
     const before = this.#state;
     try {
-      this.#state = receiveResponse(before, response);
+      this.#state = receiveResponse(before, response, this.#options.limits.clustersMax);
     } catch (error) {
       if (!isFleetError(error)) throw error;
-      this.#options.logger.warn({ typeUrl: response.typeUrl, reason: error.message }, 'rejected a response of the xds server');
-      this.#send({ typeUrl: response.typeUrl, responseNonce: response.nonce, errorMessage: error.message });
+      this.#refuse(response, error.message);
       return false;
     }
+    this.#refusalsInARow = 0;
+    this.#unansweredCount += 1;
+    if (this.#unansweredCount > this.#options.limits.unansweredMax) this.#break(`the server sent ${this.#unansweredCount} responses without waiting for an answer`);
     this.#received.push({ typeUrl: response.typeUrl, nonce: response.nonce, names: [...response.removed, ...changedNames(this.#state, before)] });
     return this.#state.clusters !== before.clusters;
+  }
+
+  #refuse({ typeUrl, nonce }: DeltaResponse, reason: string): void {
+    this.#options.logger.warn({ typeUrl: shortReason(typeUrl), reason: shortReason(reason) }, 'rejected a response of the xds server');
+    this.#send({ typeUrl, responseNonce: nonce, errorMessage: shortReason(reason) });
+    this.#refusalsInARow += 1;
+    if (this.#refusalsInARow >= this.#options.limits.refusalsMax) this.#break(`the server sent ${this.#refusalsInARow} responses in a row that cannot be used`);
   }
 
   #followClusters(): void {
@@ -153,13 +190,15 @@ class ClientSession {
   #offer(): void {
     const received = this.#received;
     this.#received = [];
+    this.#gatheredBytes = 0;
     this.#state = withoutUnwanted(this.#state, this.#wanted);
     this.#options.applier.offer({ state: this.#state, answer: (rejection) => this.#answer(received, rejection) });
   }
 
   #answer(received: readonly Received[], rejection: string | undefined): void {
+    this.#unansweredCount -= received.length;
     for (const { typeUrl, nonce, names } of received) {
-      this.#send({ typeUrl, responseNonce: nonce, errorMessage: rejection });
+      this.#send({ typeUrl, responseNonce: nonce, errorMessage: rejection === undefined ? undefined : shortReason(rejection) });
       const rejected = this.#rejectedNames.get(typeUrl) ?? new Set();
       for (const name of names) rejected[rejection === undefined ? 'delete' : 'add'](name);
       this.#rejectedNames.set(typeUrl, rejected);
@@ -191,6 +230,7 @@ class ClientSession {
     this.#isFirstRequest = false;
     const whole: DeltaRequest = { nodeId, subscribe: [], unsubscribe: [], initialResourceVersions: {}, responseNonce: '', errorMessage: undefined, ...request };
     this.#call.write(Buffer.from(encodeDeltaRequest(whole, this.#options.version ?? '')));
+    if (this.#call.writableLength > this.#options.limits.unreadBytesMax) this.#break(`the server does not read: ${this.#call.writableLength} bytes wait`);
   }
 }
 

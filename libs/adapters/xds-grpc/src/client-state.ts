@@ -13,8 +13,8 @@ export interface ClientState {
 /** Before anything was received. */
 export const EMPTY_STATE: ClientState = { clusters: new Map(), loadAssignments: new Map(), absent: new Set() };
 
-/** Takes in one response, whole or not at all. Throws FleetError XDS_RESOURCE_INVALID or XDS_DUPLICATE_RESOURCE: the reason for a NACK. */
-export function receiveResponse(state: ClientState, response: DeltaResponse): ClientState {
+/** Takes in one response, whole or not at all. Throws FleetError XDS_RESOURCE_INVALID, XDS_DUPLICATE_RESOURCE or XDS_TOO_MANY_RESOURCES: the reason for a NACK. */
+export function receiveResponse(state: ClientState, response: DeltaResponse, clustersMax: number): ClientState {
   const envelopes = response.resources.map(decodeResource);
   const names = [...envelopes.map((envelope) => envelope.name), ...response.removed];
   const twice = new Set(names).size === names.length ? undefined : names.find((name, index) => names.indexOf(name) !== index);
@@ -23,7 +23,7 @@ export function receiveResponse(state: ClientState, response: DeltaResponse): Cl
   if (foreign !== undefined) throw new FleetError('XDS_RESOURCE_INVALID', 'bug', `resource ${foreign.name} is a ${foreign.typeUrl} in a response of ${response.typeUrl}`);
   switch (response.typeUrl) {
     case CLUSTER_TYPE_URL:
-      return { ...state, clusters: merged(state.clusters, envelopes.map(decodeCluster), response.removed) };
+      return { ...state, clusters: atMost(clustersMax, merged(state.clusters, envelopes.map(decodeCluster), response.removed)) };
     case LOAD_ASSIGNMENT_TYPE_URL: {
       const received = envelopes.map(decodeLoadAssignment);
       const absent = new Set([...state.absent, ...response.removed]);
@@ -62,6 +62,11 @@ export const versionsOf = (resources: ReadonlyMap<string, XdsResource>): Record<
 export const snapshotOf = (state: ClientState): XdsSnapshot => ({ clusters: sorted(state.clusters), loadAssignments: sorted(state.loadAssignments) });
 
 const sorted = <T extends XdsResource>(resources: ReadonlyMap<string, T>): readonly T[] => [...resources.values()].sort(byKey((resource) => resource.name));
+
+function atMost<T>(max: number, resources: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
+  if (resources.size <= max) return resources;
+  throw new FleetError('XDS_TOO_MANY_RESOURCES', 'bug', `${resources.size} clusters are more than the ${max} that this client takes`);
+}
 
 function merged<T extends XdsResource>(before: ReadonlyMap<string, T>, received: readonly T[], removed: readonly string[]): ReadonlyMap<string, T> {
   const fresh = received.filter((resource) => before.get(resource.name)?.version !== resource.version);

@@ -13,6 +13,7 @@ import type { XdsSnapshot } from '#domain/xds-snapshot';
 import { createLogger, SystemClock } from '#platform';
 import { FakeRandom } from '#testing';
 
+import type { XdsClientLimits } from './client-limits.js';
 import { readTextFile, startXdsClient, type XdsClient, type XdsClientOptions } from './xds-client.js';
 import type { XdsServer, XdsServerOptions } from './xds-server.js';
 import { CDS, EDS, Inbox, RawServer, snapshotOfNames, startTestServer, until } from './xds-testing.fixture.js';
@@ -328,6 +329,57 @@ async function certificate(host: string): Promise<{ readonly certPem: string; re
   const keyDer = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
   return { certPem: made.toString('pem'), keyPem: `-----BEGIN PRIVATE KEY-----\n${keyDer.replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n` };
 }
+
+describe('a server that means no good', () => {
+  const FIRST = { typeUrl: CDS, nodeId: 'node-1', subscribe: ['*'] };
+
+  it('and takes the call without ever answering is called anew', async () => {
+    const server = await startRawServer();
+    startClient(server.port, { limits: { answerMs: 50 } });
+    expect([await server.requests.next(), await server.requests.next()]).toMatchObject([FIRST, FIRST]);
+  });
+
+  it.each<{ readonly name: string; readonly limits?: Partial<XdsClientLimits>; readonly spoil: (server: RawServer) => void }>([
+    { name: 'sends bytes that are no response', spoil: (server) => server.sendBytes(Uint8Array.of(0xff, 0xff, 0xff)) },
+    { name: 'answers and hangs up', spoil: (server) => { server.send({ typeUrl: CDS, nonce: '1' }); server.hangUp(); } },
+    { name: 'sends one response after another that cannot be used', spoil: (server) => { for (let nonce = 0; nonce < 16; nonce += 1) server.send({ typeUrl: 'type.test/none', nonce: String(nonce) }); } },
+    { name: 'never comes to the end of a set', limits: { gatheredBytesMax: 4_000 }, spoil: (server) => { for (let nonce = 0; nonce < 100; nonce += 1) server.send({ typeUrl: CDS, nonce: String(nonce), systemVersion: '1+', resources: [cluster(`c${nonce}`)] }); } },
+    { name: 'does not wait for answers', limits: { unansweredMax: 10 }, spoil: (server) => { for (let nonce = 0; nonce < 100; nonce += 1) server.send({ typeUrl: CDS, nonce: String(nonce), systemVersion: '1+', resources: [cluster(`c${nonce}`)] }); } },
+    { name: 'sends a response that is too large', limits: { responseBytesMax: 1_000 }, spoil: (server) => server.send({ typeUrl: CDS, nonce: '1', resources: [cluster('x'.repeat(2_000))] }) },
+  ])('and $name is left, and asked ever more rarely', async ({ limits, spoil }) => {
+    const delays: number[] = [];
+    class NotingClock extends SystemClock {
+      override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+        delays.push(ms);
+        await super.sleep(ms, signal);
+      }
+    }
+    const server = await startRawServer();
+    const client = startClient(server.port, { typeUrls: [CDS], clock: new NotingClock(), backoff: { firstMs: 1, maxMs: 10_000 }, ...(limits === undefined ? {} : { limits }) });
+    for (let attempt = 0; attempt < 7; attempt += 1) {
+      for (let request = await server.requests.next(); request.nodeId === ''; ) request = await server.requests.next();
+      spoil(server);
+    }
+    expect(client.status().hasSynced).toBe(false);
+    expect(client.status().lostCount).toBeGreaterThanOrEqual(6);
+    expect(delays.filter((ms) => ms >= 8)).not.toEqual([]);
+  });
+
+  it('and names more clusters than there can be is refused, in few words, and what it said before stays', async () => {
+    const server = await startRawServer();
+    const client = startClient(server.port, { typeUrls: [CDS], limits: { clustersMax: 2 } });
+    await server.requests.next();
+    server.send({ typeUrl: CDS, nonce: '1', resources: [cluster('a')] });
+    (await client.updates.next()).accept();
+    expect(await server.requests.next()).toMatchObject({ responseNonce: '1', errorMessage: undefined });
+    server.send({ typeUrl: CDS, nonce: '2', resources: [cluster('b'), cluster('c')] });
+    expect(await server.requests.next()).toMatchObject({ responseNonce: '2', errorMessage: '3 clusters are more than the 2 that this client takes' });
+    server.send({ typeUrl: CDS, nonce: '3', resources: [cluster('x'.repeat(9_000)), cluster('x'.repeat(9_000))] });
+    expect((await server.requests.next()).errorMessage?.length).toBeLessThan(600);
+    server.send({ typeUrl: CDS, nonce: '4', resources: [cluster('b')], removed: ['never-there'] });
+    expect((await client.updates.next()).clusters).toEqual(['a@1', 'b@1']);
+  });
+});
 
 describe('a server that takes connections and says nothing', () => {
   // What a Service's address is while it leads to a pod that has gone: only a new connection can be led elsewhere.

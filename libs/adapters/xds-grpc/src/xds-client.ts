@@ -6,6 +6,7 @@ import type { Logger } from '#platform';
 import type { Clock, Random } from '#ports';
 
 import { ClientApplier } from './client-applier.js';
+import { XDS_CLIENT_LIMITS, type XdsClientLimits } from './client-limits.js';
 import { runClientSession } from './client-session.js';
 
 /** How long to wait before the next try, from the first failure on; each delay is jittered by half. */
@@ -37,6 +38,7 @@ export interface XdsClientOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly backoff?: XdsBackoff;
+  readonly limits?: Partial<XdsClientLimits>;
   /** The program's version, for the server's logs. */
   readonly version?: string;
 }
@@ -51,6 +53,8 @@ export interface XdsClientStatus {
   readonly lastRejection: string | undefined;
   /** Since when there is no connection, in epoch ms; undefined while there is one. */
   readonly disconnectedSinceMs: number | undefined;
+  /** Connections that came to nothing or ended, whoever ended them. */
+  readonly lostCount: number;
 }
 
 /** A running xDS client. */
@@ -66,10 +70,11 @@ export function startXdsClient(options: XdsClientOptions): XdsClient {
   const delays = options.backoff ?? DEFAULT_BACKOFF;
   const delayMs = (failures: number): number => Math.min(delays.maxMs, delays.firstMs * 2 ** Math.min(failures, 16)) * (0.5 + options.random.next() / 2);
   const applier = new ClientApplier({ onUpdate: options.onUpdate, clock: options.clock, signal: stopped.signal, delayMs });
-  const connection: Connection = { isConnected: false, disconnectedSinceMs: options.clock.nowMs() };
-  const running = follow({ options, applier, connection, stopped: stopped.signal, delayMs });
+  const connection: Connection = { isConnected: false, disconnectedSinceMs: options.clock.nowMs(), lostCount: 0 };
+  const limits = { ...XDS_CLIENT_LIMITS, ...options.limits };
+  const running = follow({ options, applier, connection, limits, stopped: stopped.signal, delayMs, steadyMs: delays.maxMs });
   return {
-    status: () => ({ isConnected: connection.isConnected, disconnectedSinceMs: connection.disconnectedSinceMs, hasSynced: applier.hasApplied, lastRejection: applier.lastRejection }),
+    status: () => ({ isConnected: connection.isConnected, disconnectedSinceMs: connection.disconnectedSinceMs, lostCount: connection.lostCount, hasSynced: applier.hasApplied, lastRejection: applier.lastRejection }),
     close: async () => {
       stopped.abort();
       await running;
@@ -84,28 +89,36 @@ export const readTextFile = (file: string): (() => Promise<string>) => async () 
 interface Connection {
   isConnected: boolean;
   disconnectedSinceMs: number | undefined;
+  lostCount: number;
 }
 
 interface Following {
   readonly options: XdsClientOptions;
   readonly applier: ClientApplier;
   readonly connection: Connection;
+  readonly limits: XdsClientLimits;
   readonly stopped: AbortSignal;
   readonly delayMs: (failures: number) => number;
+  /** A connection that held for so long was no failure. */
+  readonly steadyMs: number;
 }
 
-async function follow({ options, applier, connection, stopped, delayMs }: Following): Promise<void> {
+async function follow({ options, applier, connection, limits, stopped, delayMs, steadyMs }: Following): Promise<void> {
   for (let failures = 0; !stopped.aborted; failures += 1) {
+    let connectedAtMs: number | undefined;
     const onConnected = (): void => {
-      failures = 0;
+      connectedAtMs = options.clock.monotonicMs();
       connection.isConnected = true;
       connection.disconnectedSinceMs = undefined;
       options.logger.info({ target: options.target }, 'following the xds server');
     };
-    const reason = await runClientSession({ ...options, applier, stopped, onConnected });
+    const reason = await runClientSession({ ...options, applier, limits, stopped, onConnected });
+    // Whoever answers and hangs up at once, again and again, is asked ever more rarely too.
+    if (connectedAtMs !== undefined && options.clock.monotonicMs() - connectedAtMs >= steadyMs) failures = 0;
     connection.isConnected = false;
     connection.disconnectedSinceMs ??= options.clock.nowMs();
     if (stopped.aborted) return;
+    connection.lostCount += 1;
     options.logger.warn({ target: options.target, reason, failures }, 'lost the xds server; what it last said stays in force');
     await options.clock.sleep(delayMs(failures), stopped);
   }

@@ -154,6 +154,10 @@ export class RawServer {
     this.#call?.write(Buffer.from(encodeDeltaResponse({ systemVersion: '', resources: [], removed: [], ...response })));
   }
 
+  sendBytes(bytes: Uint8Array): void {
+    this.#call?.write(Buffer.from(bytes));
+  }
+
   /** Ends the present stream as a server does that goes away. */
   hangUp(): void {
     this.#call?.emit('error', { code: GrpcStatus.UNAVAILABLE, details: 'going away' });
