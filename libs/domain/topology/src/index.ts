@@ -1,0 +1,2 @@
+export * from './gateway-port-range.js';
+export * from './plan-gateway-ports.js';
