@@ -27,8 +27,14 @@ describe('loadHubConfig', () => {
       adminToken: undefined,
       allowLocalClusters: false,
       graphiql: false,
+      gatewayPorts: { first: 20_000, last: 29_999 },
       logLevel: 'info',
     });
+  });
+
+  it('takes another range of gateway ports, and none that takes the traffic of others', () => {
+    expect(loadHubConfig({ ...GOOD, SPILLWAY_GATEWAY_PORT_RANGE: '61000-62000' }).gatewayPorts).toMatchObject({ first: 61_000, last: 62_000 });
+    expect(problemsOf({ ...GOOD, SPILLWAY_GATEWAY_PORT_RANGE: '30000-31000' })).toEqual(['SPILLWAY_GATEWAY_PORT_RANGE']);
   });
 
   it('shows no secret when it is printed', () => {

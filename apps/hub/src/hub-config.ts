@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { DEFAULT_GATEWAY_PORT_RANGE, parseGatewayPortRange, type GatewayPortRange } from '#domain/topology';
 import { encryptionKeyOf, flagSchema, hasOneEncryptionKey, hubSideEnv, loadConfig, type LOG_LEVELS, oneEncryptionKey, portSchema, Secret, type EncryptionKey, type Env } from '#platform';
 
 /** The hub's configuration: total, parsed once. */
@@ -14,6 +15,7 @@ export interface HubConfig {
   readonly viewerToken: Secret | undefined;
   readonly allowLocalClusters: boolean;
   readonly graphiql: boolean;
+  readonly gatewayPorts: GatewayPortRange;
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -24,6 +26,14 @@ export interface ListenConfig {
 }
 
 const tokenSchema = z.string().min(16, 'a token needs at least 16 characters').regex(/^[\x21-\x7e]+$/, 'a token is one line of printable characters without spaces').transform((text) => new Secret(text));
+
+const gatewayPortRangeSchema = z
+  .string()
+  .default(`${DEFAULT_GATEWAY_PORT_RANGE.first}-${DEFAULT_GATEWAY_PORT_RANGE.last}`)
+  .superRefine((text, context) => {
+    const range = parseGatewayPortRange(text);
+    if (typeof range === 'string') context.addIssue({ code: 'custom', message: range });
+  });
 
 /** The environment that the hub reads; every problem is told at once. */
 export const HubEnvSchema = z
@@ -36,6 +46,8 @@ export const HubEnvSchema = z
     SPILLWAY_ADMIN_TOKEN: tokenSchema.optional(),
     SPILLWAY_VIEWER_TOKEN: tokenSchema.optional(),
     SPILLWAY_GRAPHIQL: flagSchema.default(false),
+    /** Numbers that gateway ports are given from. */
+    SPILLWAY_GATEWAY_PORT_RANGE: gatewayPortRangeSchema,
   })
   .refine(hasOneEncryptionKey, oneEncryptionKey);
 
@@ -52,6 +64,13 @@ export function loadHubConfig(env: Env): HubConfig {
     viewerToken: read.SPILLWAY_VIEWER_TOKEN,
     allowLocalClusters: read.SPILLWAY_ALLOW_LOCAL_CLUSTERS,
     graphiql: read.SPILLWAY_GRAPHIQL,
+    gatewayPorts: gatewayPortRangeOf(read.SPILLWAY_GATEWAY_PORT_RANGE),
     logLevel: read.SPILLWAY_LOG_LEVEL,
   });
+}
+
+// What is no range was refused with its reason before.
+function gatewayPortRangeOf(text: string): GatewayPortRange {
+  const range = parseGatewayPortRange(text);
+  return typeof range === 'string' ? DEFAULT_GATEWAY_PORT_RANGE : range;
 }

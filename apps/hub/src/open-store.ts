@@ -17,7 +17,7 @@ export async function openStore(config: HubConfig, clock: Clock, logger: Logger)
   const connectionString = config.databaseUrl.reveal();
   const applied = await onceStoreAnswers(() => migrate(connectionString), clock, logger);
   if (applied.length > 0) logger.info({ migrations: applied }, 'database migrated');
-  return createPostgresStore({ connectionString, clock, secretBox });
+  return createPostgresStore({ connectionString, clock, secretBox, gatewayPorts: config.gatewayPorts });
 }
 
 async function onceStoreAnswers<T>(call: () => Promise<T>, clock: Clock, logger: Logger): Promise<T> {

@@ -1,4 +1,4 @@
-import type { ClusterId, ImportedBackend, MemberBackend } from '#domain/fleet';
+import type { ClusterId, ImportedBackend, MemberBackend, MemberPaths, ReachReport } from '#domain/fleet';
 
 /** Where a spoke stands in the hub's history. */
 export interface SyncCursor {
@@ -26,6 +26,8 @@ export interface HubReport {
   readonly removed: readonly string[];
   readonly digest: string;
   readonly applied: SyncCursor | undefined;
+  /** How others reach this cluster; absent while that is not known. */
+  readonly reach?: ReachReport;
 }
 
 /** The hub's answer to a report. */
@@ -42,6 +44,8 @@ export interface HubSync {
   readonly changed: readonly { readonly name: string; readonly version: string; readonly backend: ImportedBackend }[];
   readonly removed: readonly string[];
   readonly caBundlePem: string | undefined;
+  /** The ways between this member and others, where they changed. */
+  readonly paths?: { readonly version: string; readonly paths: MemberPaths };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ClusterId, Freshness, MemberCluster } from '#domain/fleet';
+import type { ClusterId, Freshness, MemberCluster, MemberReach } from '#domain/fleet';
 
 import type { Fence } from './leases.port.js';
 
@@ -65,6 +65,8 @@ export interface ClusterRecord {
   readonly enrolledAtMs: number | undefined;
   readonly freshness: Freshness;
   readonly firstListComplete: boolean;
+  /** How others reach it; undefined until its spoke has said so. */
+  readonly reach: MemberReach | undefined;
   /** API server address of the kubeconfig; empty without one. */
   readonly serverUrl: string;
   readonly hasKubeconfig: boolean;

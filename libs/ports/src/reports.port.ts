@@ -1,4 +1,4 @@
-import type { BackendName, ClusterId, Freshness, MemberBackend } from '#domain/fleet';
+import type { BackendName, ClusterId, Freshness, MemberBackend, ReachReport } from '#domain/fleet';
 
 import type { Fence } from './leases.port.js';
 
@@ -14,6 +14,8 @@ export interface MemberReport {
   readonly applied: { readonly epoch: string; readonly sequence: bigint } | undefined;
   readonly spokeVersion: string;
   readonly clockSkewMs: number;
+  /** How others reach the cluster; absent where its spoke never says, as older ones do. */
+  readonly reach?: ReachReport;
 }
 
 /** What became of a report. */
@@ -38,7 +40,8 @@ export interface Judgement {
  */
 export abstract class ReportStore {
   /**
-   * Writes what differs, one log entry per changed backend, and the heartbeat. A first full report makes a member
+   * Writes what differs, one log entry per changed backend, and the heartbeat. While the cluster has gateways every port of its
+   * backends has a gateway port of its own (see planGatewayPorts); a backend whose numbers change is a changed one. A first full report makes a member
    * `fresh` with its first list complete; any accepted report makes a `stale` one `fresh` again.
    */
   abstract accept(report: MemberReport): Promise<ReportOutcome>;

@@ -1,4 +1,4 @@
-import { backendName, clusterId, DEFAULT_CAPACITY, type BackendPort, type ClusterSelector, type Endpoint, type FleetView, type MemberBackend, type MemberPart, type MemberState, type SamenessPolicy } from '#domain/fleet';
+import { backendName, clusterId, DEFAULT_CAPACITY, type BackendPort, type ClusterSelector, type Endpoint, type FleetView, type MemberBackend, type MemberPart, type MemberReach, type MemberState, type SamenessPolicy } from '#domain/fleet';
 
 /** The backend that most tests talk about. */
 export const MODEL_BACKEND = backendName('ai', 'model');
@@ -14,9 +14,12 @@ export const aPolicy = (over: Partial<SamenessPolicy> = {}): SamenessPolicy => (
 
 /** A fresh member on network `flat`, but for what is overridden. */
 export function aMember(id: string, over: Partial<Omit<MemberState, 'cluster'>> & Partial<MemberState['cluster']> = {}): MemberState {
-  const { freshness = 'fresh', firstListComplete = true, ...cluster } = over;
-  return { freshness, firstListComplete, cluster: { id: clusterId(id), uid: `uid-${id}`, labels: {}, locality: { region: id, zone: `${id}-a` }, network: 'flat', ...cluster } };
+  const { freshness = 'fresh', firstListComplete = true, reach, ...cluster } = over;
+  return { freshness, firstListComplete, reach, cluster: { id: clusterId(id), uid: `uid-${id}`, labels: {}, locality: { region: id, zone: `${id}-a` }, network: 'flat', ...cluster } };
 }
+
+/** How a member is reached that has one gateway and one node. */
+export const aReach = (over: Partial<MemberReach> = {}): MemberReach => ({ gateways: ['192.0.2.1'], egress: ['192.0.2.1'], probes: ['192.0.2.1'], probePort: 9091, ...over });
 
 /** So many ready endpoints of one cluster, each on target port 8080. */
 export function readyEndpoints(ready: number, over: Partial<Endpoint> = {}): Endpoint[] {
@@ -29,10 +32,10 @@ export const terminatingEndpoint = (over: Partial<Endpoint> = {}): Endpoint => (
 /** Port 80 over TCP. */
 export const HTTP_PORT: BackendPort = { port: 80, protocol: 'TCP' };
 
-/** A part of {@link MODEL_BACKEND} with ready endpoints on port 80. */
-export function aPart(id: string, firstSeen: number, ready: number, over: Partial<MemberBackend> = {}): MemberPart {
+/** A part of {@link MODEL_BACKEND} with ready endpoints on port 80, and the gateway port that leads to its first port. */
+export function aPart(id: string, firstSeen: number, ready: number, { gatewayPort, ...over }: Partial<MemberBackend> & { readonly gatewayPort?: number } = {}): MemberPart {
   const backend: MemberBackend = { name: MODEL_BACKEND, trafficClass: 'endpoints', sessionAffinity: 'None', ports: [HTTP_PORT], endpoints: readyEndpoints(ready), capacity: DEFAULT_CAPACITY, ...over };
-  return { clusterId: clusterId(id), firstSeenSequence: BigInt(firstSeen), backend };
+  return { clusterId: clusterId(id), firstSeenSequence: BigInt(firstSeen), backend, gatewayPorts: gatewayPort === undefined ? [] : backend.ports.slice(0, 1).map((port) => ({ port, gatewayPort })) };
 }
 
 /** A fleet in which everyone shares namespace `ai`, but for what is overridden. */

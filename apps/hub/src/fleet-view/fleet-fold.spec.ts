@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { importedBackendVersion } from '#contracts/spoke-api';
-import { backendName, type BackendName, clusterId, type ClusterId, type FleetView, type MemberBackend, memberBackendDigest, reportDigest, type SamenessPolicy } from '#domain/fleet';
-import { planBackend } from '#domain/sameness';
-import { aPolicy, clustersNamed, FakeClock, FakeFleetStore, FakeRandom, readyEndpoints } from '#testing';
+import { importedBackendVersion, memberPathsVersion } from '#contracts/spoke-api';
+import { backendName, type BackendName, clusterId, type ClusterId, type FleetView, type MemberBackend, memberBackendDigest, type MemberReach, reachDigest, type ReachReport, reportDigest, type SamenessPolicy } from '#domain/fleet';
+import { planBackend, planPaths } from '#domain/sameness';
+import { aPolicy, aReach, clustersNamed, FakeClock, FakeFleetStore, FakeRandom, readyEndpoints } from '#testing';
 
 import { FleetFold } from './fleet-fold.js';
 
@@ -26,7 +26,7 @@ class RandomFleet {
 
   async step(): Promise<void> {
     const id = this.#pick(CLUSTERS);
-    const steps = [() => this.#join(id), () => this.#report(id), () => this.#report(id), () => this.#judge(id), () => this.#policy(), () => this.#freeze(), () => this.#move(id), () => this.#remove(id)];
+    const steps = [() => this.#join(id), () => this.#report(id), () => this.#report(id), () => this.#judge(id), () => this.#policy(), () => this.#freeze(), () => this.#move(id), () => this.#reach(id), () => this.#remove(id)];
     await this.#pick(steps)();
   }
 
@@ -45,8 +45,15 @@ class RandomFleet {
     else parts.set(name, this.#backend(name));
     const backends = [...parts.values()];
     const digest = reportDigest(new Map(backends.map((backend) => [backend.name, memberBackendDigest(backend)])));
-    await this.store.reports.accept({ clusterId: id, full: true, changed: backends, removed: [], digest, applied: undefined, spokeVersion: '', clockSkewMs: 0 });
+    await this.store.reports.accept({ clusterId: id, full: true, changed: backends, removed: [], digest, applied: undefined, spokeVersion: '', clockSkewMs: 0, ...(row.reach === undefined ? {} : { reach: reachReport(row.reach) }) });
     this.#parts.set(id, parts);
+  }
+
+  async #reach(id: ClusterId): Promise<void> {
+    if ((await this.store.membership.find(id)) === undefined) return;
+    const reach = aReach({ gateways: this.#pick([[], [`198.51.100.${id.charCodeAt(0)}`]]), egress: [this.#pick(['192.0.2.1', '192.0.2.2'])] });
+    const digest = reportDigest(new Map([...(this.#parts.get(id) ?? [])].map(([name, backend]) => [name, memberBackendDigest(backend)])));
+    await this.store.reports.accept({ clusterId: id, full: false, changed: [], removed: [], digest, applied: undefined, spokeVersion: '', clockSkewMs: 0, reach: reachReport(reach) });
   }
 
   #backend(name: BackendName): MemberBackend {
@@ -83,6 +90,8 @@ class RandomFleet {
   }
 }
 
+const reachReport = (reach: MemberReach): ReachReport => ({ digest: reachDigest(reach), changed: reach, gatewayPorts: [] });
+
 const plain = (view: FleetView): unknown => ({ members: new Map(view.members), parts: new Map(view.parts), policies: view.policies, freeze: view.freeze });
 
 /** Version of every backend as every cluster sees it. */
@@ -98,6 +107,9 @@ const versionsOf = (view: FleetView): ReadonlyMap<ClusterId, ReadonlyMap<Backend
       ),
     ]),
   );
+
+/** Version of the paths of every cluster. */
+const pathsOf = (view: FleetView): ReadonlyMap<ClusterId, string> => new Map(CLUSTERS.map((id) => [id, memberPathsVersion(planPaths(view, id))]));
 
 /** Backends that differ and are not among what a fold says was touched. */
 function missedBy(fold: FleetFold, since: bigint, id: ClusterId, different: readonly BackendName[]): readonly BackendName[] {
@@ -125,17 +137,19 @@ describe('FleetFold', () => {
   it.each(SEEDS)('what a consumer sees differently is among what was touched, also for a replica that just started (seed $seed)', async ({ seed }) => {
     const fleet = new RandomFleet(seed);
     const followed = new FleetFold(await fleet.store.changeLog.loadView());
-    const history: { sequence: bigint; versions: ReturnType<typeof versionsOf> }[] = [];
+    const history: { sequence: bigint; versions: ReturnType<typeof versionsOf>; paths: ReturnType<typeof pathsOf> }[] = [];
     for (let step = 0; step < 80; step += 1) {
       await fleet.step();
       followed.apply((await fleet.store.changeLog.changesSince(followed.epoch, followed.sequence))!);
-      history.push({ sequence: followed.sequence, versions: versionsOf(followed.view) });
+      history.push({ sequence: followed.sequence, versions: versionsOf(followed.view), paths: pathsOf(followed.view) });
     }
     const started = new FleetFold(await fleet.store.changeLog.loadView());
     const now = versionsOf(started.view);
-    for (const { sequence, versions } of history) {
+    const pathsNow = pathsOf(started.view);
+    for (const { sequence, versions, paths } of history) {
       for (const id of CLUSTERS) {
         const different = NAMES.filter((name) => versions.get(id)?.get(name) !== now.get(id)?.get(name));
+        if (paths.get(id) !== pathsNow.get(id)) expect([followed.havePathsMoved(sequence), started.havePathsMoved(sequence)]).toEqual([true, true]);
         expect([...missedBy(followed, sequence, id, different), ...missedBy(started, sequence, id, different)]).toEqual([]);
       }
     }
@@ -156,6 +170,7 @@ describe('FleetFold', () => {
     fold.apply((await store.changeLog.changesSince(fold.epoch, fold.sequence))!);
     expect(fold.touchedSince(before, clusterId('b'))).toEqual(new Set([backendName('ai', 'x')]));
     expect(fold.touchedSince(fold.sequence, clusterId('b'))).toEqual(new Set());
+    expect(fold.havePathsMoved(before)).toBe(false);
     await store.changeLog.prune(1);
     const started = new FleetFold(await store.changeLog.loadView());
     expect(started.touchedSince(before - 1n, clusterId('b'))).toBeUndefined();

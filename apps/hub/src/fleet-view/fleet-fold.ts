@@ -54,6 +54,11 @@ export class FleetFold {
     return this.#touches.since(sequence, consumer);
   }
 
+  /** Whether a member's paths may differ since a number: endpoints that come and go do not touch them. */
+  havePathsMoved(sequence: bigint): boolean {
+    return this.#touches.havePathsMoved(sequence);
+  }
+
   /** Takes over a batch that continues this fold. */
   apply(batch: ChangeBatch): void {
     for (const change of batch.changes) this.#applyChange(change);
@@ -85,6 +90,7 @@ export class FleetFold {
   }
 
   #applyPart({ sequence, clusterId, name, part }: Extract<Change, { kind: 'part' }>): void {
+    const before = this.#parts.get(name)?.find((other) => other.clusterId === clusterId);
     const others = (this.#parts.get(name) ?? []).filter((other) => other.clusterId !== clusterId);
     const parts = part === undefined ? others : [...others, part].sort(byKey((each) => each.clusterId));
     if (parts.length === 0) this.#parts.delete(name);
@@ -92,6 +98,7 @@ export class FleetFold {
     if (part === undefined) this.#unindex(clusterId, name);
     else this.#index(clusterId, name);
     this.#touches.touch(sequence, name);
+    if (portsText(before) !== portsText(part)) this.#touches.touchPaths(sequence);
   }
 
   #index(clusterId: ClusterId, name: BackendName): void {
@@ -108,6 +115,7 @@ export class FleetFold {
     switch (target.kind) {
       case 'part':
         this.#touches.touch(sequence, target.name);
+        this.#touches.touchPaths(sequence);
         return;
       case 'member':
         this.#touchMember(sequence, target.clusterId);
@@ -124,9 +132,11 @@ export class FleetFold {
   #touchMember(sequence: bigint, clusterId: ClusterId): void {
     for (const name of this.#namesByCluster.get(clusterId) ?? []) this.#touches.touch(sequence, name);
     this.#touches.touchConsumer(sequence, clusterId);
+    this.#touches.touchPaths(sequence);
   }
 
   #touchNamespaces(sequence: bigint, patterns: readonly string[]): void {
+    this.#touches.touchPaths(sequence);
     for (const pattern of patterns) {
       const namespaces = pattern.endsWith('*') ? [...this.#namesByNamespace.keys()].filter((namespace) => namespace.startsWith(pattern.slice(0, -1))) : [pattern];
       for (const namespace of namespaces) for (const name of this.#namesByNamespace.get(namespace) ?? []) this.#touches.touch(sequence, name);
@@ -138,6 +148,9 @@ export class FleetFold {
     return { members: this.#members, parts: this.#parts, policies, freeze: this.#freeze };
   }
 }
+
+// Undefined is another text than that of a part without gateway ports.
+const portsText = (part: MemberPart | undefined): string | undefined => (part === undefined ? undefined : JSON.stringify(part.gatewayPorts));
 
 function addTo<K>(sets: Map<K, Set<BackendName>>, key: K, name: BackendName): void {
   const set = sets.get(key);

@@ -14,6 +14,7 @@ export class TouchLog {
   /** In the order of their numbers; a name may be there several times, its last one counts. */
   #touches: Touch[] = [];
   #allAt = -1n;
+  #pathsAt = -1n;
   readonly #consumerAt = new Map<ClusterId, bigint>();
 
   /** `floor`: the number up to which touches are unknown. */
@@ -31,6 +32,16 @@ export class TouchLog {
 
   touchConsumer(sequence: bigint, consumer: ClusterId): void {
     this.#consumerAt.set(consumer, sequence);
+  }
+
+  /** The ways between members may differ from here on. */
+  touchPaths(sequence: bigint): void {
+    this.#pathsAt = sequence;
+  }
+
+  /** Whether the ways between members may differ since a number. */
+  havePathsMoved(sequence: bigint): boolean {
+    return sequence < this.#floor || this.#pathsAt > sequence;
   }
 
   /** Names touched after a number, `all`, or undefined where the number lies before what is known. */

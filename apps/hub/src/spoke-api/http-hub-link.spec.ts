@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { HttpHubLink } from '#adapters/hub-link';
 import { encodeJoinToken } from '#contracts/spoke-api';
 import { clusterId, memberBackendDigest, reportDigest } from '#domain/fleet';
-import { planBackend, planFleet } from '#domain/sameness';
+import { planBackend, planFleet, planPaths } from '#domain/sameness';
 import { createLogger, SystemClock } from '#platform';
 import { aPart, aPolicy, FakeFleetStore } from '#testing';
 
@@ -83,7 +83,7 @@ async function startOverNothing(port: number): Promise<Running> {
   const store = new FakeFleetStore(clock);
   const logger = createLogger({ app: 'hub', level: 'silent' });
   const follower = await FleetViewFollower.start({ changeLog: store.changeLog, clock, logger });
-  const api = await startSpokeApi({ store, follower, planner: { planFleet, planBackend }, clock, logger, registry: new Registry(), host: '127.0.0.1', port, certificateHosts: [] });
+  const api = await startSpokeApi({ store, follower, planner: { planFleet, planBackend, planPaths }, clock, logger, registry: new Registry(), host: '127.0.0.1', port, certificateHosts: [] });
   await store.policies.save(aPolicy(), 'ada');
   await register(store, EAST);
   return { store, follower, api };

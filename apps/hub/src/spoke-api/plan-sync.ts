@@ -1,18 +1,25 @@
-import { importedBackendVersion } from '#contracts/spoke-api';
-import type { BackendName, ClusterId, FleetView, ImportedBackend, ImportSet } from '#domain/fleet';
+import { importedBackendVersion, memberPathsVersion } from '#contracts/spoke-api';
+import type { BackendName, ClusterId, FleetView, ImportedBackend, ImportSet, MemberPaths } from '#domain/fleet';
 
 import type { FleetFold } from '../fleet-view/fleet-fold.js';
 import type { ToldState } from './sync-ledger.js';
 
-/** The two planning functions of #domain/sameness. */
+/** The planning functions of #domain/sameness. */
 export interface FleetPlanner {
   readonly planFleet: (view: FleetView, consumer: ClusterId) => ImportSet;
   readonly planBackend: (view: FleetView, consumer: ClusterId, name: BackendName) => ImportedBackend | undefined;
+  readonly planPaths: (view: FleetView, member: ClusterId) => MemberPaths;
 }
 
 /** One backend to tell, with its content version. */
 export interface VersionedBackend {
   readonly backend: ImportedBackend;
+  readonly version: string;
+}
+
+/** A member's paths, with their content version. */
+export interface VersionedPaths {
+  readonly paths: MemberPaths;
   readonly version: string;
 }
 
@@ -22,6 +29,8 @@ export interface SyncPlan {
   readonly complete: boolean;
   readonly changed: readonly VersionedBackend[];
   readonly removed: readonly BackendName[];
+  /** Where they changed. */
+  readonly paths: VersionedPaths | undefined;
   readonly told: ToldState;
 }
 
@@ -38,19 +47,33 @@ export function planSync(fold: FleetFold, planner: FleetPlanner, state: Consumer
   const touched = cursor?.epoch === fold.epoch ? fold.touchedSince(cursor.sequence, consumer) : undefined;
   if (touched === undefined) return planFull(fold, planner, consumer);
   const names = touched === 'all' ? allNames(fold, told) : touched;
-  return planDelta(fold, planner, { consumer, told, names }) ?? planFull(fold, planner, consumer);
+  return planDelta(fold, planner, { consumer, told, names, pathsMoved: fold.havePathsMoved(cursor?.sequence ?? 0n) }) ?? planFull(fold, planner, consumer);
 }
 
 function planFull(fold: FleetFold, planner: FleetPlanner, consumer: ClusterId): SyncPlan {
   const changed = planner.planFleet(fold.view, consumer).backends.map((backend) => ({ backend, version: importedBackendVersion(backend) }));
   const versions = new Map(changed.map(({ backend, version }) => [backend.name, version]));
-  return { full: true, complete: isComplete(fold.view), changed, removed: [], told: { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark, versions, isWhole: true } };
+  const paths = versionedPaths(fold, planner, consumer);
+  const told = { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark, versions, pathsVersion: paths.version, isWhole: true };
+  return { full: true, complete: isComplete(fold.view), changed, removed: [], paths, told };
+}
+
+function versionedPaths(fold: FleetFold, planner: FleetPlanner, consumer: ClusterId): VersionedPaths {
+  const paths = planner.planPaths(fold.view, consumer);
+  return { paths, version: memberPathsVersion(paths) };
 }
 
 const allNames = (fold: FleetFold, told: ToldState | undefined): ReadonlySet<BackendName> => new Set([...fold.view.parts.keys(), ...(told?.versions.keys() ?? [])]);
 
+interface DeltaScope {
+  readonly consumer: ClusterId;
+  readonly told: ToldState | undefined;
+  readonly names: ReadonlySet<BackendName>;
+  readonly pathsMoved: boolean;
+}
+
 /** Undefined where only a full state is sure to be right, and tells a consumer of no backend that it may not know of. */
-function planDelta(fold: FleetFold, planner: FleetPlanner, scope: { readonly consumer: ClusterId; readonly told: ToldState | undefined; readonly names: ReadonlySet<BackendName> }): SyncPlan | undefined {
+function planDelta(fold: FleetFold, planner: FleetPlanner, scope: DeltaScope): SyncPlan | undefined {
   const { consumer, told, names } = scope;
   const had: ReadonlyMap<BackendName, string> = told?.versions ?? new Map();
   const changed: VersionedBackend[] = [];
@@ -67,7 +90,14 @@ function planDelta(fold: FleetFold, planner: FleetPlanner, scope: { readonly con
     if (had.get(name) !== version) changed.push({ backend, version });
   }
   const versions = versionsAfter(had, changed, removed);
-  return { full: false, complete: false, changed, removed, told: { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark, versions, isWhole: told?.isWhole ?? false } };
+  const paths = scope.pathsMoved ? versionedPaths(fold, planner, consumer) : undefined;
+  return { full: false, complete: false, changed, removed, ...settlePaths(paths, told), told: toldNow(fold, { versions, told, paths }) };
+}
+
+const settlePaths = (paths: VersionedPaths | undefined, told: ToldState | undefined): Pick<SyncPlan, 'paths'> => ({ paths: paths?.version === told?.pathsVersion ? undefined : paths });
+
+function toldNow(fold: FleetFold, { versions, told, paths }: { readonly versions: ToldState['versions']; readonly told: ToldState | undefined; readonly paths: VersionedPaths | undefined }): ToldState {
+  return { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark, versions, pathsVersion: paths?.version ?? told?.pathsVersion, isWhole: told?.isWhole ?? false };
 }
 
 // Where nothing changed the same map goes on: most waiting consumers are woken by what does not concern them.

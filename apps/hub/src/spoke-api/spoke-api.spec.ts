@@ -10,11 +10,11 @@ import { Registry } from 'prom-client';
 
 import { HttpHubLink } from '#adapters/hub-link';
 import { encodeJoinToken, parseJoinToken, ReportRequestSchema, SpokeService } from '#contracts/spoke-api';
-import { backendName, clusterId, type ClusterId, FleetError, type MemberBackend, memberBackendDigest, reportDigest } from '#domain/fleet';
-import { planBackend, planFleet } from '#domain/sameness';
+import { backendName, clusterId, type ClusterId, FleetError, type MemberBackend, memberBackendDigest, reachDigest, type ReachReport, reportDigest } from '#domain/fleet';
+import { planBackend, planFleet, planPaths } from '#domain/sameness';
 import { createLogger } from '#platform';
 import type { HubReport, SpokeIdentity, SyncCursor } from '#ports';
-import { aPolicy, FakeClock, FakeFleetStore, readyEndpoints, until } from '#testing';
+import { aPolicy, aReach, FakeClock, FakeFleetStore, readyEndpoints, until } from '#testing';
 
 import { FleetViewFollower } from '../fleet-view/fleet-view-follower.js';
 import { type SpokeApi, type SpokeApiSettings, startSpokeApi } from './start-spoke-api.js';
@@ -49,7 +49,7 @@ class Hub {
   async start(settings: Partial<SpokeApiSettings> = {}, registry = this.registry): Promise<SpokeApi> {
     const logger = createLogger({ app: 'hub', level: 'silent' });
     const follower = await FleetViewFollower.start({ changeLog: this.store.changeLog, clock: this.clock, logger });
-    const api = await startSpokeApi({ store: this.store, follower, planner: { planFleet, planBackend }, clock: this.clock, logger, registry, host: '127.0.0.1', port: 0, certificateHosts: [], settings });
+    const api = await startSpokeApi({ store: this.store, follower, planner: { planFleet, planBackend, planPaths }, clock: this.clock, logger, registry, host: '127.0.0.1', port: 0, certificateHosts: [], settings });
     this.#running.push({ follower, api });
     this.api = api;
     return api;
@@ -265,7 +265,7 @@ describe('authentication', () => {
     const synced = await client.sync({}, { headers: { authorization: `Bearer ${await sign(identity, framed, { nowMs: hub.clock.nowMs() })}` } });
     const json = await rawCall(hub, 'Sync', '{}', { authorization: `Bearer ${await sign(identity, '{}', { nowMs: hub.clock.nowMs() })}` });
     expect(JSON.parse(json.body)).toMatchObject({ epoch: synced.epoch, full: true, complete: true });
-    expect(synced.changed.map((resource) => resource.name)).toEqual(['ca-bundle', 'backend/ai/model']);
+    expect(synced.changed.map((resource) => resource.name)).toEqual(['ca-bundle', 'paths', 'backend/ai/model']);
   });
 });
 
@@ -380,6 +380,43 @@ describe('sync', () => {
     const { cursor } = await hub.sync(west);
     await hub.report(east, fullReport());
     expect(await hub.sync(west, cursor, 10_000)).toMatchObject({ full: false, removed: ['backend/ai/model'], changed: [] });
+  });
+
+  it('a provider hears which gateway ports to open for whom, and a consumer where to call, each as it changes', async () => {
+    await hub.store.policies.save(aPolicy(), 'ada');
+    const east = await hub.member(EAST, backend(2));
+    const west = await hub.member(WEST);
+    await hub.store.membership.update(WEST, { network: 'far' }, 'ada');
+    const reachOf = (address: string): ReachReport => {
+      const reach = aReach({ gateways: [address], egress: [address] });
+      return { digest: reachDigest(reach), changed: reach, gatewayPorts: [] };
+    };
+    await hub.report(west, { ...fullReport(), reach: reachOf('203.0.113.2') });
+    const [before, told] = [await hub.sync(east), await hub.sync(west)];
+    expect(before.paths?.paths).toEqual({ intake: { openings: [], callers: [] }, peers: [] });
+    expect(told.changed[0]?.backend).toMatchObject({ providers: [], refusals: [expect.stringContaining('has no gateway')] });
+
+    await hub.report(east, { ...fullReport(backend(2)), reach: reachOf('203.0.113.1') });
+    const opened = await hub.sync(east, before.cursor, 10_000);
+    expect(opened.paths?.paths.intake).toEqual({
+      openings: [{ gatewayPort: 20_000, backend: MODEL, port: { port: 80, protocol: 'TCP' }, callers: [WEST] }],
+      callers: [{ clusterId: WEST, addresses: ['203.0.113.2'] }],
+    });
+    const called = await hub.sync(west, told.cursor, 10_000);
+    expect(called.changed[0]?.backend.providers).toMatchObject([{ path: 'gateway', readyAssumed: 2, endpoints: [{ address: '203.0.113.1', targetPorts: [20_000] }] }]);
+    expect(called.paths?.paths.peers).toEqual([{ clusterId: EAST, path: 'gateway', addresses: ['203.0.113.1'], port: 9091 }]);
+
+    // An endpoint more is news to the consumer's shares, and to nobody's paths.
+    await hub.report(east, { ...fullReport(backend(3)), reach: reachOf('203.0.113.1') });
+    const grown = await hub.sync(west, called.cursor, 10_000);
+    expect([grown.changed.length, grown.paths]).toEqual([1, undefined]);
+    await hub.report(west, { ...fullReport(), reach: reachOf('203.0.113.3') });
+    let { cursor } = opened;
+    await until('the provider hears from where its caller calls now', async () => {
+      const answer = await hub.sync(east, cursor, 0);
+      cursor = answer.cursor;
+      return answer.paths?.paths.intake.callers[0]?.addresses[0] === '203.0.113.3';
+    });
   });
 
   it('another replica, and this one after a restart, go on from the same cursor without a full state', async () => {

@@ -7,6 +7,8 @@ export interface ToldState {
   readonly mark: string;
   /** Version by name. */
   readonly versions: ReadonlyMap<BackendName, string>;
+  /** Of its paths; undefined where this replica has told none. */
+  readonly pathsVersion: string | undefined;
   /** Whether `versions` is everything that the consumer has. */
   readonly isWhole: boolean;
 }

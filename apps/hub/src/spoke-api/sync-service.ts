@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 
-import { backendResourceName, CA_BUNDLE_RESOURCE, SPOKE_API_LIMITS, type SyncRequest, type SyncResponse, SyncResponseSchema, toWireImportedBackend } from '#contracts/spoke-api';
+import { backendResourceName, CA_BUNDLE_RESOURCE, PATHS_RESOURCE, SPOKE_API_LIMITS, type SyncRequest, type SyncResponse, SyncResponseSchema, toWireImportedBackend, toWireMemberPaths } from '#contracts/spoke-api';
 import { type ClusterId, digest } from '#domain/fleet';
 import type { Logger } from '#platform';
 import type { ChangeLog, Clock } from '#ports';
@@ -123,7 +123,7 @@ export class SyncService {
     call.history = fold;
     call.told = plan.told;
     call.cursor = { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark };
-    return plan.full || plan.changed.length > 0 || plan.removed.length > 0 ? this.#tell(call.consumer, plan) : undefined;
+    return plan.full || plan.changed.length > 0 || plan.removed.length > 0 || plan.paths !== undefined ? this.#tell(call.consumer, plan) : undefined;
   }
 
   // A replica that is behind its caller waits for its own reader. A caller whose cursor is of a history that was lost with a
@@ -165,8 +165,9 @@ export class SyncService {
     const { caBundlePem } = this.#parts;
     const backends = plan.changed.map(({ backend, version }) => ({ name: backendResourceName(backend.name), version, body: { case: 'backend', value: toWireImportedBackend(backend) } as const }));
     const bundle = { name: CA_BUNDLE_RESOURCE, version: digest(caBundlePem), body: { case: 'caBundle', value: { pem: caBundlePem } } as const };
+    const paths = plan.paths === undefined ? [] : [{ name: PATHS_RESOURCE, version: plan.paths.version, body: { case: 'paths', value: toWireMemberPaths(plan.paths.paths) } as const }];
     const { epoch, sequence, mark } = plan.told;
-    return create(SyncResponseSchema, { epoch, sequence, mark, full: plan.full, complete: plan.complete, changed: plan.full ? [bundle, ...backends] : backends, removed: plan.removed.map(backendResourceName) });
+    return create(SyncResponseSchema, { epoch, sequence, mark, full: plan.full, complete: plan.complete, changed: [...(plan.full ? [bundle] : []), ...paths, ...backends], removed: plan.removed.map(backendResourceName) });
   }
 
   #tellNothing({ consumer, cursor, told, history }: SyncCall): SyncResponse {

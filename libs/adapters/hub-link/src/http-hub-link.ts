@@ -4,7 +4,7 @@ import type { Agent } from 'node:https';
 import { createClient, type Client } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 
-import { backendOfResource, CA_BUNDLE_RESOURCE, parseImportedBackend, parseJoinToken, SPOKE_API_LIMITS, SpokeService, toWireMemberBackend, type SyncResponse } from '#contracts/spoke-api';
+import { backendOfResource, CA_BUNDLE_RESOURCE, parseImportedBackend, parseJoinToken, parseMemberPaths, PATHS_RESOURCE, SPOKE_API_LIMITS, SpokeService, toWireMemberBackend, toWireReachReport, type SyncResponse } from '#contracts/spoke-api';
 import { clusterId, FleetError } from '#domain/fleet';
 import { HubLink, type Clock, type HubReport, type HubReportAnswer, type HubSync, type SpokeIdentity, type SyncCursor } from '#ports';
 
@@ -75,6 +75,7 @@ export class HttpHubLink extends HubLink {
       appliedSequence: report.applied?.sequence ?? 0n,
       spokeVersion: this.#options.version,
       spokeTimeMs: BigInt(this.#options.clock.nowMs()),
+      ...toWireReachReport(report.reach),
     };
     try {
       const answer = await this.#connect(identity).client.report(request, { timeoutMs: CALL_MS_MAX });
@@ -134,6 +135,7 @@ function readSync(answer: SyncResponse): HubSync {
   const changed = answer.changed.flatMap(({ name, version, body }) =>
     body.case === 'backend' && backendOfResource(name) !== undefined ? [{ name, version, backend: parseImportedBackend(body.value) }] : [],
   );
+  const paths = answer.changed.find(({ name, body }) => name === PATHS_RESOURCE && body.case === 'paths');
   const bundle = answer.changed.find(({ name, body }) => name === CA_BUNDLE_RESOURCE && body.case === 'caBundle');
   return {
     cursor: { epoch: answer.epoch, sequence: answer.sequence, mark: answer.mark },
@@ -142,5 +144,6 @@ function readSync(answer: SyncResponse): HubSync {
     changed,
     removed: [...answer.removed],
     caBundlePem: bundle?.body.case === 'caBundle' ? bundle.body.value.pem : undefined,
+    ...(paths?.body.case === 'paths' ? { paths: { version: paths.version, paths: parseMemberPaths(paths.body.value) } } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import { clusterId, type Freshness, type MemberState } from '#domain/fleet';
+import { clusterId, type Freshness, type MemberReach, type MemberState } from '#domain/fleet';
 import type { ClusterCondition, ClusterInventory, ClusterRecord, SpokeStatus } from '#ports';
 
 import type { Prisma } from './generated/client.js';
@@ -27,13 +27,13 @@ export function toClusterRecord(row: ClusterRow): ClusterRecord {
 }
 
 /** The columns of a cluster that plans see. */
-export type MemberColumns = Pick<ClusterRow, 'id' | 'uid' | 'labels' | 'region' | 'zone' | 'network' | 'freshness' | 'firstListComplete'>;
+export type MemberColumns = Pick<ClusterRow, 'id' | 'uid' | 'labels' | 'region' | 'zone' | 'network' | 'freshness' | 'firstListComplete' | 'reach'>;
 
 /** The part of a row that plans see. */
 export function memberStateOf(row: MemberColumns): MemberState {
-  const { id, uid, labels, region, zone, network, freshness, firstListComplete } = row;
+  const { id, uid, labels, region, zone, network, freshness, firstListComplete, reach } = row;
   const cluster = { id: clusterId(id), uid, labels: labels as Record<string, string>, locality: { region, zone }, network };
-  return { cluster, freshness: freshness as Freshness, firstListComplete };
+  return { cluster, freshness: freshness as Freshness, firstListComplete, reach: (reach ?? undefined) as MemberReach | undefined };
 }
 
 function toSpokeStatus(row: ClusterRow['heartbeat']): SpokeStatus | undefined {

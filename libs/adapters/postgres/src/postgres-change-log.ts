@@ -11,7 +11,7 @@ import { guarded } from './store-errors.js';
 
 const MARK_SQL = 'SELECT mark FROM change_log WHERE sequence =';
 const HEAD_SQL = `SELECT restore_counter || '.' || epoch_id AS epoch, sequence, frozen, (${MARK_SQL} hub_state.sequence) AS mark FROM hub_state WHERE id = 1`;
-const MEMBER_COLUMNS = 'id, uid, labels, region, zone, network, freshness, first_list_complete AS "firstListComplete"';
+const MEMBER_COLUMNS = 'id, uid, labels, region, zone, network, freshness, first_list_complete AS "firstListComplete", reach';
 const POLICY_COLUMNS = 'name, namespaces, may_export AS "mayExport", may_import AS "mayImport", owner';
 // After a declared restore a backup's parts are hidden until their member has told everything anew.
 const CONFIRMED_PARTS = 'member_backends JOIN clusters ON clusters.id = cluster_id AND clusters.first_list_complete';

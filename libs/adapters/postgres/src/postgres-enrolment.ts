@@ -4,7 +4,7 @@ import { clusterId, FleetError } from '#domain/fleet';
 import { type EnrolmentClaim, EnrolmentStore, type JoinTokenGrant, type JoinTokenState, type SpokeKey } from '#ports';
 
 import { appendChanges, type Database, sqlOf, type Tx, writeAudit } from './database.js';
-import type { Cluster, JoinToken, SpokeKey as KeyRow } from './generated/client.js';
+import { type Cluster, type JoinToken, Prisma, type SpokeKey as KeyRow } from './generated/client.js';
 import { removeParts } from './postgres-membership.js';
 import { clusterNotFound, guarded } from './store-errors.js';
 
@@ -65,11 +65,11 @@ export class PostgresEnrolmentStore extends EnrolmentStore {
     if (isReplaced) {
       await tx.spokeKey.deleteMany({ where: { clusterId: id } });
       await tx.heartbeat.deleteMany({ where: { clusterId: id } });
-      await removeParts(tx, id, [{ kind: 'member', clusterId: id }]);
+      await removeParts(tx, { id, now: this.#db.now() }, [{ kind: 'member', clusterId: id }]);
     } else if (isOtherUid) {
       await appendChanges(sqlOf(tx), [{ kind: 'member', clusterId: id }]);
     }
-    const forgotten = isReplaced ? { freshness: 'joining', firstListComplete: false, reportDigest: '' } : {};
+    const forgotten = isReplaced ? { freshness: 'joining', firstListComplete: false, reportDigest: '', reach: Prisma.DbNull, reachDigest: '' } : {};
     await tx.cluster.update({ where: { id }, data: { uid, spokeVersion, enrolledAt: this.#db.now(), ...forgotten } });
     await tx.joinToken.update({ where: { tokenHash: token.tokenHash }, data: { usedUid: uid, usedKeyId: keyIdOf(claim.publicKey) } });
     await writeAudit(tx, this.#db.now(), { by: `spoke/${id}`, action: 'enrol', target: `cluster/${id}`, before: { uid: token.cluster.uid }, after: { uid } });

@@ -1,3 +1,4 @@
+import { DEFAULT_GATEWAY_PORT_RANGE, type GatewayPortRange } from '#domain/topology';
 import { type Clock, FleetStore, type SecretBox } from '#ports';
 
 import { AdvanceListener } from './advance-listener.js';
@@ -19,6 +20,8 @@ export interface PostgresStoreOptions {
   readonly secretBox: SecretBox;
   /** Connections that this process may hold, without the one that listens. Default 10. */
   readonly poolSizeMax?: number;
+  /** Numbers that gateway ports are given from. */
+  readonly gatewayPorts?: GatewayPortRange;
 }
 
 /** The store on a migrated PostgreSQL database. Connects at the first call; a lost connection heals by itself. */
@@ -38,13 +41,13 @@ class PostgresFleetStore extends FleetStore {
   readonly #db: Database;
   readonly #advance: AdvanceListener;
 
-  constructor({ connectionString, clock, secretBox, poolSizeMax = 10 }: PostgresStoreOptions) {
+  constructor({ connectionString, clock, secretBox, poolSizeMax = 10, gatewayPorts = DEFAULT_GATEWAY_PORT_RANGE }: PostgresStoreOptions) {
     super();
     this.#db = new Database({ connectionString, poolSizeMax, clock, box: secretBox });
     this.#advance = new AdvanceListener(connectionString);
     this.membership = new PostgresMembershipStore(this.#db);
     this.enrolment = new PostgresEnrolmentStore(this.#db);
-    this.reports = new PostgresReportStore(this.#db);
+    this.reports = new PostgresReportStore(this.#db, gatewayPorts);
     this.policies = new PostgresPolicyStore(this.#db);
     this.changeLog = new PostgresChangeLog(this.#db, this.#advance);
     this.leases = new PostgresLeaseStore(this.#db);

@@ -94,7 +94,7 @@ export class PostgresMembershipStore extends MembershipStore {
       await checkFence(sqlOf(tx), options.fence);
       const before = await tx.cluster.findUnique({ where: { id }, ...CLUSTER_READ });
       if (before === null) return;
-      await removeParts(tx, id, [{ kind: 'member', clusterId: id }]);
+      await removeParts(tx, { id, now: this.#db.now() }, [{ kind: 'member', clusterId: id }]);
       await tx.cluster.delete({ where: { id } });
       await writeAudit(tx, this.#db.now(), { by: options.by, action: 'clusterRemoved', target: `cluster/${id}`, before: auditViewOf(before), after: null });
     });
@@ -128,10 +128,11 @@ function observedColumns(row: ClusterRow, observation: ClusterObservation): Pris
   };
 }
 
-/** Deletes a cluster's parts, logs each by name, then logs what else changed with them. */
-export async function removeParts(tx: Tx, id: ClusterId, also: readonly ChangeTarget[]): Promise<void> {
+/** Deletes a cluster's parts and frees their gateway ports, logs each by name, then logs what else changed with them. */
+export async function removeParts(tx: Tx, { id, now }: { readonly id: ClusterId; readonly now: Date }, also: readonly ChangeTarget[]): Promise<void> {
   const rows = await tx.memberBackend.findMany({ where: { clusterId: id }, select: { name: true } });
   await tx.memberBackend.deleteMany({ where: { clusterId: id } });
+  await tx.gatewayPort.updateMany({ where: { clusterId: id, releasedAt: null }, data: { releasedAt: now } });
   const gone = rows.map((row): ChangeTarget => ({ kind: 'part', clusterId: id, name: row.name as BackendName })).sort(byKey((target) => ('name' in target ? target.name : '')));
   await appendChanges(sqlOf(tx), [...gone, ...also]);
 }

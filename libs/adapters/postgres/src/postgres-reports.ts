@@ -1,7 +1,9 @@
-import { type BackendName, byKey, type ClusterId, FleetError, type MemberBackend, memberBackendDigest, reportDigest } from '#domain/fleet';
+import { type BackendName, byKey, type ClusterId, FleetError, type MemberBackend, memberBackendDigest, type MemberReach, reachDigest, reportDigest } from '#domain/fleet';
+import type { GatewayPortRange } from '#domain/topology';
 import { type Fence, type Judgement, type MemberReport, type ReportOutcome, ReportStore } from '#ports';
 
 import { appendChanges, checkFence, type Database, type RunSql } from './database.js';
+import { settleGatewayPorts } from './gateway-port-rows.js';
 import { encodeBody } from './part-row.js';
 import { clusterNotFound, codesOf, guarded } from './store-errors.js';
 
@@ -9,14 +11,14 @@ const BACKENDS_MAX = 2_000;
 
 // A heartbeat is one statement: it writes nothing where the cluster is not there.
 const HEARTBEAT_SQL = `
-WITH cluster AS (SELECT id, freshness, first_list_complete, report_digest FROM clusters WHERE id = $1),
+WITH cluster AS (SELECT id, freshness, first_list_complete, report_digest, reach_digest FROM clusters WHERE id = $1),
 beat AS (
   INSERT INTO heartbeats (cluster_id, last_report_at, spoke_version, clock_skew_ms, applied_epoch, applied_sequence)
   SELECT id, $2, $3, $4, $5, $6 FROM cluster
   ON CONFLICT (cluster_id) DO UPDATE SET last_report_at = excluded.last_report_at, spoke_version = excluded.spoke_version,
     clock_skew_ms = excluded.clock_skew_ms, applied_epoch = excluded.applied_epoch, applied_sequence = excluded.applied_sequence
 )
-SELECT freshness, first_list_complete, report_digest FROM cluster`;
+SELECT freshness, first_list_complete, report_digest, reach_digest FROM cluster`;
 
 const UPSERT_PARTS_SQL = `
 INSERT INTO member_backends (cluster_id, name, body, encoding, digest, observed_at, first_seen_sequence)
@@ -31,13 +33,15 @@ AND (SELECT last_report_at FROM heartbeats WHERE cluster_id = $1) IS NOT DISTINC
 /** Reports in PostgreSQL. */
 export class PostgresReportStore extends ReportStore {
   readonly #db: Database;
-  constructor(db: Database) {
+  readonly #gatewayPorts: GatewayPortRange;
+  constructor(db: Database, gatewayPorts: GatewayPortRange) {
     super();
     this.#db = db;
+    this.#gatewayPorts = gatewayPorts;
   }
 
   async accept(report: MemberReport): Promise<ReportOutcome> {
-    const isChange = report.full || report.changed.length > 0 || report.removed.length > 0;
+    const isChange = report.full || report.reach?.changed !== undefined || report.changed.length > 0 || report.removed.length > 0;
     try {
       const settled = isChange ? undefined : await this.#acceptHeartbeat(report);
       return settled ?? (await this.#db.loggedSql((sql) => this.#acceptChanges(sql, report)));
@@ -54,7 +58,7 @@ export class PostgresReportStore extends ReportStore {
     const row = rows[0];
     if (row === undefined) throw clusterNotFound(report.clusterId);
     if (row['first_list_complete'] !== true) return { resendFull: true, sequence: undefined };
-    return row['freshness'] === 'fresh' ? { resendFull: row['report_digest'] !== report.digest, sequence: undefined } : undefined;
+    return row['freshness'] === 'fresh' ? { resendFull: row['report_digest'] !== report.digest || isReachUnknown(report, String(row['reach_digest'])), sequence: undefined } : undefined;
   }
 
   #heartbeat(report: MemberReport): unknown[] {
@@ -69,15 +73,42 @@ export class PostgresReportStore extends ReportStore {
     if (!report.full && isFirst) return { resendFull: true, sequence: undefined };
     const stored = await sql('SELECT name, digest FROM member_backends WHERE cluster_id = $1', clusterId);
     const diff = diffReport(report, new Map(stored.map((part) => [part['name'] as BackendName, String(part['digest'])])), isFirst);
-    const isJudged = row['freshness'] !== 'fresh' || isFirst;
-    const parts = [...diff.changed.map(({ backend }) => backend.name), ...diff.removed].map((name) => ({ kind: 'part', clusterId, name }) as const);
+    const reach = await this.#settleReach(sql, report, String(row['reach_digest']));
+    const isJudged = row['freshness'] !== 'fresh' || isFirst || reach.isMoved;
+    const told = new Set([...diff.changed.map(({ backend }) => backend.name), ...diff.removed]);
+    // Changed ones first: their numbers are when they were first seen.
+    const names = [...told, ...reach.touched.filter((name) => !told.has(name))];
+    const parts = names.map((name) => ({ kind: 'part', clusterId, name }) as const);
     const sequences = await appendChanges(sql, [...parts, ...(isJudged ? [{ kind: 'member', clusterId } as const] : [])]);
     if (diff.changed.length > 0) await sql(UPSERT_PARTS_SQL, clusterId, this.#db.now(), ...partColumns(diff.changed, sequences));
     if (diff.removed.length > 0) await sql('DELETE FROM member_backends WHERE cluster_id = $1 AND name = ANY($2::text[])', clusterId, diff.removed);
     if (isJudged || row['report_digest'] !== diff.digest) {
       await sql("UPDATE clusters SET report_digest = $2, freshness = 'fresh', first_list_complete = true WHERE id = $1", clusterId, diff.digest);
     }
-    return { resendFull: diff.digest !== report.digest, sequence: sequences.at(-1) };
+    return { resendFull: diff.digest !== report.digest || isReachUnknown(report, reach.digest), sequence: sequences.at(-1) };
+  }
+
+  /** Takes over how the cluster is reached, and gives its backends their gateway ports. */
+  async #settleReach(sql: RunSql, report: MemberReport, digestBefore: string): Promise<SettledReach> {
+    const { clusterId, full, changed, removed } = report;
+    const [row] = await sql('SELECT reach FROM clusters WHERE id = $1', clusterId);
+    const before = (row?.['reach'] ?? undefined) as MemberReach | undefined;
+    const reach = reachAfter(report, before);
+    const digest = reach === undefined ? '' : reachDigest(reach);
+    const isMoved = digest !== digestBefore;
+    if (isMoved) await sql('UPDATE clusters SET reach = $2::jsonb, reach_digest = $3 WHERE id = $1', clusterId, reach === undefined ? null : JSON.stringify(reach), digest);
+    const { touched } = await settleGatewayPorts(sql, {
+      clusterId,
+      reach,
+      hadGateways: before !== undefined && before.gateways.length > 0,
+      changed: new Map(changed.map((backend) => [backend.name, backend.ports])),
+      removed,
+      isWhole: full,
+      held: report.reach?.gatewayPorts ?? [],
+      range: this.#gatewayPorts,
+      nowMs: this.#db.clock.nowMs(),
+    });
+    return { isMoved, digest, touched };
   }
 
   async judge(judgements: readonly Judgement[], fence: Fence | undefined): Promise<readonly ClusterId[]> {
@@ -93,6 +124,20 @@ export class PostgresReportStore extends ReportStore {
     });
   }
 }
+
+interface SettledReach {
+  readonly isMoved: boolean;
+  readonly digest: string;
+  /** Backends whose gateway ports changed. */
+  readonly touched: readonly BackendName[];
+}
+
+// A full report that does not speak of it says that nothing is known; another one that nothing changed.
+function reachAfter({ full, reach }: MemberReport, before: MemberReach | undefined): MemberReach | undefined {
+  return reach?.changed ?? (full ? undefined : before);
+}
+
+const isReachUnknown = (report: MemberReport, digest: string): boolean => report.reach !== undefined && report.reach.digest !== digest;
 
 interface DigestedBackend {
   readonly backend: MemberBackend;

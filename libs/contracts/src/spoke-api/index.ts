@@ -5,4 +5,6 @@ export * from './imported-backend.js';
 export * from './join-token.js';
 export * from './limits.js';
 export * from './member-backend.js';
+export * from './member-paths.js';
+export * from './member-reach.js';
 export * from './report.js';

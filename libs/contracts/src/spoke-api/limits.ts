@@ -7,6 +7,13 @@ export const SPOKE_API_LIMITS = {
   backendsMax: 2_000,
   endpointsPerBackendMax: 5_000,
   portsPerBackendMax: 64,
+  /** Gateway addresses of one member. */
+  gatewaysMax: 16,
+  /** Addresses from which one member's calls come. */
+  egressMax: 1_000,
+  /** Addresses of one member to which path probes go in turn. */
+  probesMax: 3,
+  gatewayPortsMax: 10_000,
   /** Largest declared capacity of one endpoint, as the CRD has it. */
   capacityPerEndpointMax: 1_000_000_000,
   /** Longest that a Sync may wait. */

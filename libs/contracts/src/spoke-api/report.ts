@@ -1,8 +1,9 @@
-import { type BackendName, isRfc1123Label, type MemberBackend, type Problem } from '#domain/fleet';
+import { type BackendName, isRfc1123Label, type MemberBackend, type Problem, type ReachReport } from '#domain/fleet';
 
 import type { ReportRequest } from './generated/spillway/spoke/v1/spoke_pb.js';
 import { SPOKE_API_LIMITS } from './limits.js';
 import { isBackendName, parseMemberBackend } from './member-backend.js';
+import { parseReachReport } from './member-reach.js';
 
 /** A report's parsed content. */
 export interface ReportContent {
@@ -12,6 +13,8 @@ export interface ReportContent {
   readonly digest: string;
   readonly applied: { readonly epoch: string; readonly sequence: bigint } | undefined;
   readonly spokeVersion: string;
+  /** Absent where the spoke never says how it is reached. */
+  readonly reach?: ReachReport;
 }
 
 const PROBLEMS_SHOWN_MAX = 20;
@@ -38,10 +41,18 @@ export function parseReport(request: ReportRequest): { readonly content: ReportC
     else if (names.has(name)) problems.push({ path: `removed[${index}]`, code: 'NAME_REPEATED', message: 'the name is also in changed; say one of the two' });
     else removed.push(name);
   }
+  const reach = parseReachReport(request);
+  problems.push(...problemsOfReach(reach));
   if (problems.length > 0) return { problems: problems.slice(0, PROBLEMS_SHOWN_MAX) };
-  const applied = request.appliedEpoch === '' ? undefined : { epoch: request.appliedEpoch, sequence: request.appliedSequence };
-  return { content: { full: request.full, changed, removed, digest: request.digest, applied, spokeVersion: request.spokeVersion } };
+  return { content: { full: request.full, changed, removed, digest: request.digest, ...readHead(request), ...(reach !== undefined && 'report' in reach ? { reach: reach.report } : {}) } };
 }
+
+const problemsOfReach = (reach: ReturnType<typeof parseReachReport>): readonly Problem[] => (reach !== undefined && 'problems' in reach ? reach.problems : []);
+
+const readHead = ({ appliedEpoch, appliedSequence, spokeVersion }: ReportRequest): Pick<ReportContent, 'applied' | 'spokeVersion'> => ({
+  applied: appliedEpoch === '' ? undefined : { epoch: appliedEpoch, sequence: appliedSequence },
+  spokeVersion,
+});
 
 function headProblems(request: ReportRequest): Problem[] {
   const problems: Problem[] = [];

@@ -1,5 +1,6 @@
 import type { MemberBackend, MemberCluster } from './backend.js';
 import type { BackendName, ClusterId } from './ids.js';
+import type { GatewayPortAssignment, MemberReach } from './reach.js';
 
 /**
  * What the hub knows of the whole fleet, as one plain value. Hub replicas hold equal views, since each is the fold of the
@@ -22,6 +23,8 @@ export interface MemberState {
   readonly freshness: Freshness;
   /** Whether its spoke has told everything at least once since it enrolled. */
   readonly firstListComplete: boolean;
+  /** Undefined until its spoke has told it: one of an older version never does. */
+  readonly reach: MemberReach | undefined;
 }
 
 /** One member's part of a backend. */
@@ -30,6 +33,8 @@ export interface MemberPart {
   readonly backend: MemberBackend;
   /** Log sequence at which the hub first saw this definition: the first one wins a conflict. */
   readonly firstSeenSequence: bigint;
+  /** Ports of its gateway nodes that lead to the backend's ports; empty while it has no gateways. Sorted by gateway port. */
+  readonly gatewayPorts: readonly GatewayPortAssignment[];
 }
 
 /** Automation is stopped: shares stay as they were; endpoints that are gone still go. */

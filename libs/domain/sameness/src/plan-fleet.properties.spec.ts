@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { backendName, clusterId, SHARE_TOTAL_BP, type ClusterSelector, type FleetView, type MemberBackend, type MemberPart, type MemberState, type SamenessPolicy } from '#domain/fleet';
-import { aFleetView, aMember, aPolicy } from '#testing';
+import { aFleetView, aMember, aPolicy, aReach } from '#testing';
 
 import { judgeSameness } from './judge-sameness.js';
 import { planBackend, planFleet } from './plan-fleet.js';
+import { planPaths } from './plan-paths.js';
 import { readyCapacities } from './ready-capacities.js';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
@@ -22,8 +23,8 @@ const policies: fc.Arbitrary<SamenessPolicy[]> = fc
 
 const member = (id: string): fc.Arbitrary<MemberState> =>
   fc
-    .record({ freshness: fc.constantFrom('joining', 'fresh', 'stale'), firstListComplete: fc.boolean(), network: fc.constantFrom('flat', 'flat', 'far'), labels: fc.constantFrom({ tier: 'gold' }, { tier: 'iron' }) })
-    .map((over) => aMember(id, over));
+    .record({ freshness: fc.constantFrom('joining', 'fresh', 'stale'), firstListComplete: fc.boolean(), network: fc.constantFrom('flat', 'flat', 'far'), labels: fc.constantFrom({ tier: 'gold' }, { tier: 'iron' }), hasReach: fc.boolean() })
+    .map(({ hasReach, ...over }) => aMember(id, { ...over, reach: hasReach ? aReach({ gateways: [`192.0.2.${id.charCodeAt(0)}`] }) : undefined }));
 
 const endpoint = fc.record({ ready: fc.boolean(), serving: fc.boolean(), terminating: fc.boolean(), targetPorts: fc.tuple(fc.constantFrom(0, 8080), fc.constantFrom(0, 9090)) });
 const backend = (name: MemberBackend['name'], id: string): fc.Arbitrary<MemberBackend> =>
@@ -36,7 +37,7 @@ const backend = (name: MemberBackend['name'], id: string): fc.Arbitrary<MemberBa
     capacity: fc.record({ unit: fc.constantFrom('Requests', 'Requests', 'Tokens'), perEndpoint: fc.constantFrom(1, 7, 900.5) }),
   });
 const part = (name: MemberBackend['name'], id: string): fc.Arbitrary<MemberPart | undefined> =>
-  fc.option(fc.record({ clusterId: fc.constant(clusterId(id)), firstSeenSequence: fc.bigInt({ min: 0n, max: 3n }), backend: backend(name, id) }), { nil: undefined });
+  fc.option(fc.record({ clusterId: fc.constant(clusterId(id)), firstSeenSequence: fc.bigInt({ min: 0n, max: 3n }), backend: backend(name, id), hasPorts: fc.boolean() }).map(({ hasPorts, ...rest }) => ({ ...rest, gatewayPorts: hasPorts ? rest.backend.ports.map((port, index) => ({ port, gatewayPort: 20_000 + index })) : [] })), { nil: undefined });
 
 const view: fc.Arbitrary<FleetView> = fc
   .record({
@@ -89,6 +90,39 @@ describe('planFleet, whatever the fleet', () => {
             const refused = foreign.filter((provider) => !judgeSameness(fleet.policies, namespace, fleet.members.get(provider.clusterId)?.cluster ?? consumer.cluster).mayExport);
             expect(refused).toEqual([]);
             if (!judgeSameness(fleet.policies, namespace, consumer.cluster).mayImport) expect(foreign).toEqual([]);
+          }
+        }
+      }),
+    );
+  });
+
+  it('tells no cluster of a pod on another network, even where pod ranges overlap', () => {
+    fc.assert(
+      fc.property(view, (fleet) => {
+        for (const { cluster } of fleet.members.values()) {
+          const told = planFleet(fleet, cluster.id).backends.flatMap(({ providers }) => providers);
+          for (const { clusterId: id, path, endpoints } of told) {
+            const provider = fleet.members.get(id);
+            expect(path).toBe(provider?.cluster.network === cluster.network ? 'direct' : 'gateway');
+            if (path === 'gateway') expect(provider?.reach?.gateways).toEqual(endpoints.map(({ address }) => address));
+          }
+        }
+      }),
+    );
+  });
+
+  it('opens gateway ports for exactly those who are told to call them', () => {
+    fc.assert(
+      fc.property(view, (fleet) => {
+        for (const provider of IDS.map(clusterId)) {
+          const { openings, callers } = planPaths(fleet, provider).intake;
+          expect(callers.map((caller) => caller.clusterId)).toEqual([...new Set(openings.flatMap((opening) => opening.callers))].sort());
+          for (const consumer of IDS.map(clusterId)) {
+            const called = planFleet(fleet, consumer).backends.flatMap(({ name, providers }) =>
+              providers.filter(({ clusterId: id, path }) => id === provider && path === 'gateway').flatMap(({ endpoints, ports }) => endpoints.flatMap(({ targetPorts }) => targetPorts.map((port, at) => `${name} ${ports[at]?.port} ${port}`))),
+            );
+            const open = new Set(openings.filter((opening) => opening.callers.includes(consumer)).map(({ backend: name, port, gatewayPort }) => `${name} ${port.port} ${gatewayPort}`));
+            expect(called.filter((one) => !open.has(one))).toEqual([]);
           }
         }
       }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { backendName, clusterId, type FleetView } from '#domain/fleet';
-import { aFleetView, aMember, aPart, aPolicy, clustersNamed, MODEL_BACKEND, readyEndpoints, terminatingEndpoint } from '#testing';
+import { aFleetView, aMember, aPart, aPolicy, aReach, clustersNamed, HTTP_PORT, MODEL_BACKEND, readyEndpoints, terminatingEndpoint } from '#testing';
 
 import { planBackend, planFleet } from './plan-fleet.js';
 import { readyCapacities } from './ready-capacities.js';
@@ -76,8 +76,46 @@ describe('planBackend: what a consumer is told', () => {
   it('tells a consumer which provider no path leads to', () => {
     const view = aFleetView([aMember('a'), aMember('b', { network: 'far' })], [aPart('a', 1, 1), aPart('b', 2, 1)]);
     expect(planBackend(view, clusterId('a'), MODEL_BACKEND)?.refusals).toEqual([
-      'Cluster "b" is on network "far" and cluster "a" on "flat", and no gateway path leads there; its endpoints are left out. Give both clusters the same network if their pods reach each other.',
+      'Cluster "b" is on network "far" and cluster "a" on "flat", and "b" has no gateway; its endpoints are left out. Label nodes of "b" with spillway.dev/gateway=true, or give both clusters the same network if their pods reach each other.',
     ]);
+  });
+
+  it('tells a consumer that the gateway cannot let it in, as long as nobody knows from where it calls', () => {
+    const view = aFleetView([aMember('a'), aMember('b', { network: 'far', reach: aReach() })], [aPart('b', 1, 1, { gatewayPort: 20_000 })]);
+    expect(planBackend(view, clusterId('a'), MODEL_BACKEND)).toMatchObject({ providers: [], refusals: [expect.stringContaining('upgrade the spoke of "a"')] });
+  });
+
+  it('tells a consumer that no gateway port was left', () => {
+    const view = aFleetView([aMember('a', { reach: aReach() }), aMember('b', { network: 'far', reach: aReach() })], [aPart('b', 1, 1)]);
+    expect(planBackend(view, clusterId('a'), MODEL_BACKEND)).toMatchObject({ providers: [], refusals: [expect.stringContaining('SPILLWAY_GATEWAY_PORT_RANGE')] });
+  });
+
+  it('leads a consumer of another network to the gateways, with the ready count of the pods behind them', () => {
+    const far = aMember('b', { network: 'far', reach: aReach({ gateways: ['198.51.100.1', '198.51.100.2'] }) });
+    const view = aFleetView([aMember('a', { reach: aReach() }), aMember('c', { network: 'far' }), far], [aPart('a', 1, 1), aPart('b', 2, 3, { gatewayPort: 20_007 })]);
+    const gateway = { targetPorts: [20_007], ready: true, serving: true, terminating: false, zone: '', node: '' };
+    expect(planBackend(view, clusterId('a'), MODEL_BACKEND)).toMatchObject({
+      providers: [{ clusterId: 'a' }, { clusterId: 'b', path: 'gateway', readyAssumed: 3, endpoints: [{ ...gateway, address: '198.51.100.1' }, { ...gateway, address: '198.51.100.2' }] }],
+      ports: [{ shares: [{ clusterId: 'a', shareBp: 2_500 }, { clusterId: 'b', shareBp: 7_500 }] }],
+      refusals: [],
+    });
+    // The path is chosen for each pair: a neighbour on the provider's network calls its pods.
+    expect(planBackend(view, clusterId('c'), MODEL_BACKEND)?.providers).toMatchObject([{ clusterId: 'b', path: 'direct', endpoints: readyEndpoints(3) }]);
+  });
+
+  it.each([
+    { name: 'ready', endpoints: [...readyEndpoints(1), terminatingEndpoint()], want: { ready: true, serving: true, terminating: false } },
+    { name: 'ending', endpoints: [terminatingEndpoint()], want: { ready: false, serving: true, terminating: true } },
+    { name: 'not ready', endpoints: readyEndpoints(1, { ready: false, serving: false }), want: { ready: false, serving: false, terminating: false } },
+  ])('a gateway is $name as the best pod behind it is', ({ endpoints, want }) => {
+    const view = aFleetView([aMember('a', { reach: aReach() }), aMember('b', { network: 'far', reach: aReach() })], [aPart('b', 2, 0, { endpoints, gatewayPort: 20_000 })]);
+    expect(planBackend(view, clusterId('a'), MODEL_BACKEND)?.providers[0]?.endpoints).toMatchObject([want]);
+  });
+
+  it('gives no share of a port to which no gateway port leads', () => {
+    const ports = [HTTP_PORT, { port: 81, protocol: 'TCP' as const }];
+    const view = aFleetView([aMember('a', { reach: aReach() }), aMember('b', { network: 'far', reach: aReach() })], [aPart('b', 2, 0, { ports, endpoints: readyEndpoints(1, { targetPorts: [8080, 8081] }), gatewayPort: 20_000 })]);
+    expect(planBackend(view, clusterId('a'), MODEL_BACKEND)?.ports.map(({ shares }) => shares.length)).toEqual([1, 0]);
   });
 
   it('tells every party of a conflict the same', () => {

@@ -5,6 +5,7 @@ import {
   type BackendName,
   type BackendPort,
   type ClusterId,
+  type Endpoint,
   type FleetView,
   type ImportedBackend,
   type ImportedPort,
@@ -13,11 +14,13 @@ import {
   type MemberCluster,
   type MemberPart,
   type MemberState,
+  type Path,
 } from '#domain/fleet';
 
+import { gatewayEndpoints, gatewayPortOf } from './gateway-endpoints.js';
 import { coveringPolicies, isSame, judgeSameness } from './judge-sameness.js';
 import { mergeParts, type MergedPort } from './merge-parts.js';
-import { planPath } from './plan-path.js';
+import { planPath, type PlannedPath } from './plan-path.js';
 import { hasReadyEndpoint, readyCapacity } from './ready-capacities.js';
 import { splitShares } from './split-shares.js';
 
@@ -37,9 +40,9 @@ export function planBackend(view: FleetView, consumer: ClusterId, name: BackendN
   const parts = partsInSight(view, self, name);
   const merged = mergeParts(parts.map(({ part }) => part));
   if (merged === undefined) return undefined;
-  const reached = parts.map((seen) => ({ ...seen, ...planPath(self.cluster, seen.member.cluster) }));
-  const usable = new Set(reached.filter(({ refusal, isAlive }) => refusal === undefined && isAlive).map(({ part }) => part.clusterId));
-  const byCluster = new Map(parts.map((seen) => [seen.part.clusterId, seen]));
+  const reached = parts.map((seen): ReachedPart => ({ ...seen, ...reachPart(self, seen) }));
+  const usable = new Map(reached.filter(({ refusal, isAlive }) => refusal === undefined && isAlive).map((seen) => [seen.part.clusterId, seen]));
+  const byCluster = new Map(reached.map((seen) => [seen.part.clusterId, seen]));
   return {
     name,
     trafficClass: merged.trafficClass,
@@ -63,6 +66,15 @@ interface SeenPart {
   readonly isAlive: boolean;
 }
 
+type ReachedPart = SeenPart & PlannedPath;
+
+/** The path to a part. Through a gateway it needs a gateway port. */
+function reachPart(self: MemberState, { part, member }: SeenPart): PlannedPath {
+  const planned = planPath(self, member);
+  if (planned.path === 'direct' || planned.refusal !== undefined || part.gatewayPorts.length > 0 || part.backend.ports.length === 0) return planned;
+  return { ...planned, refusal: `Every gateway port of cluster "${part.clusterId}" is taken, so none leads to its part; its endpoints are left out. Widen SPILLWAY_GATEWAY_PORT_RANGE of the hub.` };
+}
+
 // Sorted by cluster id: the consumer's own part, and those that a policy makes the same as it.
 function partsInSight(view: FleetView, self: MemberState, name: BackendName): readonly SeenPart[] {
   const covering = coveringPolicies(view.policies, splitBackendName(name).namespace);
@@ -76,19 +88,25 @@ function partsInSight(view: FleetView, self: MemberState, name: BackendName): re
   return seen.sort(byKey(({ part }) => part.clusterId));
 }
 
-function toProvider({ part, member }: SeenPart, consumer: ClusterId): ImportedProvider {
+function toProvider({ part, member, path }: ReachedPart, consumer: ClusterId): ImportedProvider {
   return {
     clusterId: part.clusterId,
     locality: member.cluster.locality,
-    path: 'direct',
-    endpoints: part.clusterId === consumer ? [] : part.backend.endpoints,
+    path,
+    endpoints: part.clusterId === consumer ? [] : toldEndpoints(part, member, path),
     ports: part.backend.ports,
     readyAssumed: countReady(part.backend.endpoints),
   };
 }
 
-function planPort(view: FleetView, name: BackendName, { port, parts }: MergedPort, usable: ReadonlySet<ClusterId>): ImportedPort {
-  const serving = parts.filter(({ clusterId, backend }) => usable.has(clusterId) && hasReadyEndpoint(backend.endpoints, indexOfPort(backend.ports, port)));
+// Pods of another network are never told of: their addresses mean other pods at the consumer, or none.
+function toldEndpoints(part: MemberPart, { reach }: MemberState, path: Path): readonly Endpoint[] {
+  if (path === 'direct') return part.backend.endpoints;
+  return reach === undefined ? [] : gatewayEndpoints(part, reach);
+}
+
+function planPort(view: FleetView, name: BackendName, { port, parts }: MergedPort, usable: ReadonlyMap<ClusterId, ReachedPart>): ImportedPort {
+  const serving = parts.filter(({ clusterId, backend }) => leadsTo(usable.get(clusterId), port) && hasReadyEndpoint(backend.endpoints, indexOfPort(backend.ports, port)));
   const current = serving.map(({ clusterId, backend }) => ({ clusterId, capacity: readyCapacity(backend) }));
   const frozen = view.freeze?.capacities.get(name);
   if (frozen === undefined) return { port, shares: splitShares(current) };
@@ -96,6 +114,8 @@ function planPort(view: FleetView, name: BackendName, { port, parts }: MergedPor
   // A freeze stops moves, it does not turn calls away while somebody is ready to answer them.
   return { port, shares: held.length > 0 ? held : splitShares(current) };
 }
+
+const leadsTo = (seen: ReachedPart | undefined, port: BackendPort): boolean => seen !== undefined && (seen.path === 'direct' || gatewayPortOf(seen.part.gatewayPorts, port) > 0);
 
 const indexOfPort = (ports: readonly BackendPort[], want: BackendPort): number => ports.findIndex(({ port, protocol }) => port === want.port && protocol === want.protocol);
 

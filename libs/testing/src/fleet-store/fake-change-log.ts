@@ -18,13 +18,19 @@ export class FakeChangeLog extends ChangeLog {
 
   #view(): FleetView {
     const { clusters, parts, policies, freeze } = this.#state.tables;
-    const rows = sortedBy(parts, ([clusterId]) => clusterId).filter(([clusterId]) => this.#isConfirmed(clusterId)).flatMap(([, ofCluster]) => [...ofCluster.values()].map(partOf));
+    const rows = sortedBy(parts, ([clusterId]) => clusterId).filter(([clusterId]) => this.#isConfirmed(clusterId)).flatMap(([, ofCluster]) => [...ofCluster.values()].map((row) => this.#partOf(row)));
     return {
       members: new Map(sortedBy(clusters.values(), (row) => row.cluster.id).map((row) => [row.cluster.id, memberStateOf(row)])),
       parts: Map.groupBy(rows, (part) => part.backend.name),
       policies: sortedBy(policies.values(), (policy) => policy.name),
       freeze,
     };
+  }
+
+  #partOf({ clusterId, backend, firstSeenSequence }: FakePartRow): MemberPart {
+    const rows = [...(this.#state.tables.gatewayPorts.get(clusterId)?.values() ?? [])].filter((row) => row.backend === backend.name && row.releasedAtMs === undefined);
+    const gatewayPorts = rows.map(({ port, gatewayPort }) => ({ port, gatewayPort })).sort((a, b) => a.gatewayPort - b.gatewayPort);
+    return { clusterId, backend, firstSeenSequence, gatewayPorts };
   }
 
   // After a declared restore a backup's parts are hidden until their member has told everything anew.
@@ -45,7 +51,7 @@ export class FakeChangeLog extends ChangeLog {
     switch (target.kind) {
       case 'part': {
         const row = this.#isConfirmed(target.clusterId) ? parts.get(target.clusterId)?.get(target.name) : undefined;
-        return { ...target, sequence, part: row === undefined ? undefined : partOf(row) };
+        return { ...target, sequence, part: row === undefined ? undefined : this.#partOf(row) };
       }
       case 'member': {
         const row = clusters.get(target.clusterId);
@@ -86,4 +92,3 @@ export class FakeChangeLog extends ChangeLog {
   }
 }
 
-const partOf = ({ clusterId, backend, firstSeenSequence }: FakePartRow): MemberPart => ({ clusterId, backend, firstSeenSequence });

@@ -70,7 +70,7 @@ export class FakeEnrolmentStore extends EnrolmentStore {
       this.#state.removeParts(id);
       for (const key of [...tables.keys.values()].filter((candidate) => candidate.clusterId === id)) tables.keys.delete(key.keyId);
     }
-    const kept = isReplaced ? { freshness: 'joining' as const, firstListComplete: false, spoke: undefined } : {};
+    const kept = isReplaced ? { freshness: 'joining' as const, firstListComplete: false, reach: undefined, spoke: undefined } : {};
     const bound = withCluster({ ...row, ...kept }, { uid: claim.clusterUid });
     tables.clusters.set(id, { ...bound, enrolledAtMs: clock.nowMs(), versions: { ...row.versions, spoke: claim.spokeVersion } });
     tables.tokens.set(token.tokenHash, { ...token, usedBy: { uid: claim.clusterUid, keyId: keyIdOf(claim.publicKey) } });

@@ -1,4 +1,5 @@
 import { FleetError, type Freeze, type SamenessPolicy } from '#domain/fleet';
+import type { GatewayPortRange } from '#domain/topology';
 import {
   type AuditEntry,
   AuditLog,
@@ -36,9 +37,9 @@ export class FakeFleetStore extends FleetStore {
   readonly hubState: FakeHubStateStore;
   readonly #state: FakeState;
 
-  constructor(clock: Clock = new FakeClock()) {
+  constructor(clock: Clock = new FakeClock(), gatewayPorts?: GatewayPortRange) {
     super();
-    const state = new FakeState(clock);
+    const state = new FakeState(clock, gatewayPorts);
     this.#state = state;
     this.membership = new FakeMembershipStore(state);
     this.enrolment = new FakeEnrolmentStore(state);

@@ -21,6 +21,7 @@ export class FakeMembershipStore extends MembershipStore {
       enrolledAtMs: undefined,
       freshness: 'joining',
       firstListComplete: false,
+      reach: undefined,
       serverUrl: credential?.serverUrl ?? '',
       hasKubeconfig: credential !== undefined,
       versions: { kubernetes: '', spoke: '' },

@@ -1,4 +1,5 @@
-import { type BackendName, type ClusterId, FleetError, memberBackendDigest, reportDigest } from '#domain/fleet';
+import { type BackendName, type ClusterId, FleetError, memberBackendDigest, type MemberReach, reachDigest, reportDigest } from '#domain/fleet';
+import { type GatewayPortRow, planGatewayPorts } from '#domain/topology';
 import { type ClusterRecord, type Fence, type Judgement, type MemberReport, type ReportOutcome, ReportStore } from '#ports';
 
 import { type FakePartRow, type FakeState, sortedBy } from './fake-state.js';
@@ -21,9 +22,12 @@ export class FakeReportStore extends ReportStore {
     }
     const start = this.#state.tables.sequence;
     const differs = this.#applyParts(report, !row.firstListComplete);
-    this.#saveHeartbeat(row, report, { freshness: 'fresh', firstListComplete: true });
+    const reach = report.full ? report.reach?.changed : (report.reach?.changed ?? row.reach);
+    this.#settleGatewayPorts(report, start, { before: row.reach, reach });
+    this.#saveHeartbeat(row, report, { freshness: 'fresh', firstListComplete: true, reach });
     const end = this.#state.tables.sequence;
-    return { resendFull: differs, sequence: end === start ? undefined : end };
+    const isReachUnknown = report.reach !== undefined && (reach === undefined || reachDigest(reach) !== report.reach.digest);
+    return { resendFull: differs || isReachUnknown, sequence: end === start ? undefined : end };
   }
 
   #applyParts(report: MemberReport, isFirst: boolean): boolean {
@@ -50,16 +54,31 @@ export class FakeReportStore extends ReportStore {
     return differs;
   }
 
-  #saveHeartbeat(row: ClusterRecord, report: MemberReport, judged: Pick<ClusterRecord, 'freshness' | 'firstListComplete'>): void {
-    const { freshness, firstListComplete } = judged;
+  #settleGatewayPorts({ clusterId, full, changed, removed, reach: told }: MemberReport, start: bigint, { before, reach }: { readonly before: MemberReach | undefined; readonly reach: MemberReach | undefined }): void {
+    const { tables, clock, gatewayPortRange: range } = this.#state;
+    const rows = tables.gatewayPorts.get(clusterId) ?? new Map<number, GatewayPortRow>();
+    tables.gatewayPorts.set(clusterId, rows);
+    const mayAssign = hasGateways(reach);
+    const isWhole = full || (mayAssign && !hasGateways(before));
+    const current = isWhole ? [...(tables.parts.get(clusterId)?.values() ?? [])].map(({ backend }) => backend) : changed;
+    const plan = planGatewayPorts({ rows: [...rows.values()], told: new Map(current.map((backend) => [backend.name, backend.ports])), removed, isWhole, mayAssign, held: told?.gatewayPorts ?? [], range, nowMs: clock.nowMs() });
+    for (const row of plan.write) rows.set(row.gatewayPort, row);
+    const logged = new Set(tables.log.filter(({ sequence }) => sequence > start).map(({ target }) => (target.kind === 'part' ? target.name : undefined)));
+    for (const name of plan.touched.filter((touched) => !logged.has(touched))) this.#state.append({ kind: 'part', clusterId, name });
+  }
+
+  #saveHeartbeat(row: ClusterRecord, report: MemberReport, judged: Pick<ClusterRecord, 'freshness' | 'firstListComplete' | 'reach'>): void {
+    const { freshness, firstListComplete, reach } = judged;
     this.#state.tables.clusters.set(row.cluster.id, {
       ...row,
       freshness,
       firstListComplete,
+      reach,
       versions: { ...row.versions, spoke: report.spokeVersion },
       spoke: { version: report.spokeVersion, lastReportAtMs: this.#state.clock.nowMs(), clockSkewMs: report.clockSkewMs, applied: report.applied },
     });
-    if (row.freshness !== freshness || row.firstListComplete !== firstListComplete) this.#state.append({ kind: 'member', clusterId: row.cluster.id });
+    const isMoved = reach !== row.reach && JSON.stringify(reach) !== JSON.stringify(row.reach);
+    if (row.freshness !== freshness || row.firstListComplete !== firstListComplete || isMoved) this.#state.append({ kind: 'member', clusterId: row.cluster.id });
   }
 
   async judge(judgements: readonly Judgement[], fence: Fence | undefined): Promise<readonly ClusterId[]> {
@@ -74,6 +93,8 @@ export class FakeReportStore extends ReportStore {
     });
   }
 }
+
+const hasGateways = (reach: MemberReach | undefined): boolean => reach !== undefined && reach.gateways.length > 0;
 
 function checkSums(report: MemberReport, digests: ReadonlyMap<BackendName, string>): boolean {
   const differs = reportDigest(digests) !== report.digest;

@@ -10,6 +10,7 @@ import {
   type MemberState,
   type SamenessPolicy,
 } from '#domain/fleet';
+import { DEFAULT_GATEWAY_PORT_RANGE, type GatewayPortRange, type GatewayPortRow } from '#domain/topology';
 import type { AuditEntry, Clock, ClusterRecord, Fence, HubAuthority, HubIdentity, JoinTokenGrant, SpokeKey } from '#ports';
 
 /** A join token as it is kept: its grant, and which spoke used it. */
@@ -18,7 +19,7 @@ export interface FakeTokenRow extends JoinTokenGrant {
 }
 
 /** A member's part of a backend, with the digest that its report is compared by. */
-export interface FakePartRow extends MemberPart {
+export interface FakePartRow extends Omit<MemberPart, 'gatewayPorts'> {
   readonly digest: string;
 }
 
@@ -35,6 +36,8 @@ export interface FakeTables {
   keys: Map<string, SpokeKey>;
   tokens: Map<string, FakeTokenRow>;
   parts: Map<ClusterId, Map<BackendName, FakePartRow>>;
+  /** By cluster and gateway port; rows outlive backends and clusters. */
+  gatewayPorts: Map<ClusterId, Map<number, GatewayPortRow>>;
   policies: Map<string, SamenessPolicy>;
   freeze: Freeze | undefined;
   log: LogEntry[];
@@ -54,7 +57,10 @@ export class FakeState {
   readonly clock: Clock;
   readonly listeners = new Set<() => void>();
 
-  constructor(clock: Clock) {
+  constructor(
+    clock: Clock,
+    readonly gatewayPortRange: GatewayPortRange = DEFAULT_GATEWAY_PORT_RANGE,
+  ) {
     this.clock = clock;
     this.tables = {
       clusters: new Map(),
@@ -62,6 +68,7 @@ export class FakeState {
       keys: new Map(),
       tokens: new Map(),
       parts: new Map(),
+      gatewayPorts: new Map(),
       policies: new Map(),
       freeze: undefined,
       log: [],
@@ -109,6 +116,8 @@ export class FakeState {
   removeParts(id: ClusterId): void {
     for (const name of [...(this.tables.parts.get(id)?.keys() ?? [])].sort()) this.append({ kind: 'part', clusterId: id, name });
     this.tables.parts.delete(id);
+    const ports = this.tables.gatewayPorts.get(id) ?? new Map<number, GatewayPortRow>();
+    for (const row of ports.values()) ports.set(row.gatewayPort, { ...row, releasedAtMs: row.releasedAtMs ?? this.clock.nowMs() });
   }
 }
 
@@ -118,7 +127,7 @@ export function newIdentity(restoreCounter: number, nowMs: number): HubIdentity 
 }
 
 /** The part of a record that plans see. */
-export const memberStateOf = (row: ClusterRecord): MemberState => ({ cluster: row.cluster, freshness: row.freshness, firstListComplete: row.firstListComplete });
+export const memberStateOf = (row: ClusterRecord): MemberState => ({ cluster: row.cluster, freshness: row.freshness, firstListComplete: row.firstListComplete, reach: row.reach });
 
 /** A copy of a record with other cluster fields. */
 export const withCluster = (row: ClusterRecord, over: Partial<ClusterRecord['cluster']>): ClusterRecord => ({ ...row, cluster: { ...row.cluster, ...over } });

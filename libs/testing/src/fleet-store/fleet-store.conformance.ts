@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { backendName, type BackendName, clusterId, type ClusterId, type FleetView, type MemberBackend, memberBackendDigest, reportDigest, type SamenessPolicy } from '#domain/fleet';
-import type { ClusterRegistration, EnrolmentClaim, FleetStore, JoinTokenGrant, MemberReport } from '#ports';
+import { backendName, type BackendName, clusterId, type ClusterId, type FleetView, type MemberBackend, memberBackendDigest, type MemberReach, reachDigest, type ReachReport, reportDigest, type SamenessPolicy } from '#domain/fleet';
+import type { ClusterRegistration, EnrolmentClaim, FleetStore, JoinTokenGrant, MemberReport, ReportOutcome } from '#ports';
 
 import type { FakeClock } from '../fake-clock.js';
 
@@ -57,6 +57,7 @@ export function describeFleetStore(name: string, harness: FleetStoreHarness): vo
     describe('membership', () => membershipRules(context));
     describe('enrolment', () => enrolmentRules(context));
     describe('reports', () => reportRules(context));
+    describe('reach and gateway ports', () => reachRules(context));
     describe('policies, freeze, audit', () => policyRules(context));
     describe('change log', () => changeLogRules(context, harness));
     describe('leases and hub state', () => leaseRules(context, harness));
@@ -286,7 +287,7 @@ function reportRules(context: Context): void {
     const first = (await store.changeLog.loadView()).view.parts.get(MODEL)?.[0]?.firstSeenSequence;
     const bigger = backend(MODEL, ['10.1.0.1', '10.1.0.2']);
     await store.reports.accept(deltaReport(EAST, { changed: [bigger] }, [bigger]));
-    expect((await store.changeLog.loadView()).view.parts.get(MODEL)?.[0]).toEqual({ clusterId: EAST, backend: bigger, firstSeenSequence: first });
+    expect((await store.changeLog.loadView()).view.parts.get(MODEL)?.[0]).toEqual({ clusterId: EAST, backend: bigger, firstSeenSequence: first, gatewayPorts: [] });
     await store.reports.accept(deltaReport(EAST, { removed: [MODEL] }, []));
     expect((await store.changeLog.loadView()).view.parts.has(MODEL)).toBe(false);
     const { sequence } = await store.reports.accept(deltaReport(EAST, { changed: [bigger] }, [bigger]));
@@ -353,6 +354,85 @@ function reportRules(context: Context): void {
     expect(await store.reports.accept(deltaReport(EAST, {}, []))).toMatchObject({ resendFull: true });
     await store.reports.accept(fullReport(EAST, [backend(MODEL)]));
     expect((await store.changeLog.loadView()).view.members.get(EAST)).toMatchObject({ freshness: 'fresh', firstListComplete: true });
+  });
+}
+
+function reachRules(context: Context): void {
+  const REACH: MemberReach = { gateways: ['198.51.100.1'], egress: ['192.0.2.1'], probes: ['192.0.2.1'], probePort: 9091 };
+  const told = (changed: MemberReach | undefined, over: Partial<ReachReport> = {}): ReachReport => ({ digest: reachDigest(changed ?? REACH), changed, gatewayPorts: [], ...over });
+  const portsOf = async (id: ClusterId): Promise<Record<string, number[]>> => {
+    const { view } = await context().store.changeLog.loadView();
+    return Object.fromEntries([...view.parts].flatMap(([name, parts]) => parts.filter((part) => part.clusterId === id).map((part) => [name, part.gatewayPorts.map(({ gatewayPort }) => gatewayPort)])));
+  };
+  const report = async (over: MemberReport): Promise<ReportOutcome> => context().store.reports.accept(over);
+  const a = backend(MODEL, [], { ports: [{ port: 80, protocol: 'TCP' }, { port: 53, protocol: 'UDP' }] });
+  const b = backend(EMBED);
+  beforeEach(async () => {
+    await context().store.membership.register(registration(EAST), 'ada');
+  });
+
+  it('a reach is in the record and in the view, and each change of it is one entry of the log', async () => {
+    const { store } = context();
+    await report({ ...fullReport(EAST, []), reach: told(REACH) });
+    const { sequence, epoch } = await store.changeLog.loadView();
+    expect((await store.membership.find(EAST))?.reach).toEqual(REACH);
+    const moved = { ...REACH, egress: ['192.0.2.1', '192.0.2.2'] };
+    expect(await report({ ...deltaReport(EAST, {}, []), reach: told(moved) })).toEqual({ resendFull: false, sequence: sequence + 1n });
+    const batch = await store.changeLog.changesSince(epoch, sequence);
+    expect(batch?.changes).toEqual([expect.objectContaining({ kind: 'member', member: expect.objectContaining({ reach: moved }) })]);
+    expect(await report({ ...deltaReport(EAST, {}, []), reach: told(moved) })).toEqual({ resendFull: false, sequence: undefined });
+  });
+
+  it('a heartbeat with another digest of the reach asks for everything; one of an older spoke does not', async () => {
+    await report({ ...fullReport(EAST, []), reach: told(REACH) });
+    expect((await report({ ...deltaReport(EAST, {}, []), reach: told(undefined) })).resendFull).toBe(false);
+    expect((await report({ ...deltaReport(EAST, {}, []), reach: told(undefined, { digest: 'f'.repeat(32) }) })).resendFull).toBe(true);
+    expect((await report(deltaReport(EAST, {}, []))).resendFull).toBe(false);
+  });
+
+  it('a spoke that no longer says how it is reached is not known to be', async () => {
+    await report({ ...fullReport(EAST, []), reach: told(REACH) });
+    await report(fullReport(EAST, []));
+    expect((await context().store.membership.find(EAST))?.reach).toBeUndefined();
+  });
+
+  it('every port of every backend has a gateway port once the cluster has gateways, and keeps it', async () => {
+    await report({ ...fullReport(EAST, [a, b]), reach: told({ ...REACH, gateways: [] }) });
+    expect(await portsOf(EAST)).toEqual({ [MODEL]: [], [EMBED]: [] });
+    const { epoch, sequence } = await context().store.changeLog.loadView();
+    await report({ ...deltaReport(EAST, {}, [a, b]), reach: told(REACH) });
+    const ports = await portsOf(EAST);
+    expect(new Set(Object.values(ports).flat()).size).toBe(3);
+    const batch = await context().store.changeLog.changesSince(epoch, sequence);
+    expect(batch?.changes.map((change) => (change.kind === 'part' ? change.part?.gatewayPorts.length : change.kind))).toEqual([1, 2, 'member']);
+    await report({ ...deltaReport(EAST, {}, [a, b]), reach: told({ ...REACH, gateways: [] }) });
+    expect(await portsOf(EAST)).toEqual(ports);
+    await report({ ...fullReport(EAST, [b, a]), reach: told(REACH) });
+    expect(await portsOf(EAST)).toEqual(ports);
+  });
+
+  it('a freed gateway port comes back to its backend alone, until the quarantine is over', async () => {
+    await report({ ...fullReport(EAST, [b]), reach: told(REACH) });
+    const { [EMBED]: [freed] = [] } = await portsOf(EAST);
+    await report({ ...deltaReport(EAST, { changed: [a], removed: [EMBED] }, [a]) });
+    expect((await portsOf(EAST))[MODEL]).not.toContain(freed);
+    await report({ ...deltaReport(EAST, { changed: [b] }, [a, b]) });
+    expect((await portsOf(EAST))[EMBED]).toEqual([freed]);
+  });
+
+  it('a cluster that is removed and registered anew gives no number away that it had given', async () => {
+    const { store } = context();
+    await report({ ...fullReport(EAST, [b]), reach: told(REACH) });
+    const { [EMBED]: [given] = [] } = await portsOf(EAST);
+    await store.membership.remove(EAST, { by: 'test', fence: undefined });
+    await store.membership.register(registration(EAST), 'ada');
+    await report({ ...fullReport(EAST, [a]), reach: told(REACH) });
+    expect(Object.values(await portsOf(EAST)).flat()).not.toContain(given);
+  });
+
+  it('a store that never heard of a cluster takes over what its gateways serve', async () => {
+    await report({ ...fullReport(EAST, [a, b]), reach: told(REACH, { gatewayPorts: [{ backend: EMBED, port: { port: 80, protocol: 'TCP' }, gatewayPort: 25_000 }, { backend: MODEL, port: { port: 53, protocol: 'UDP' }, gatewayPort: 20_000 }] }) });
+    expect(await portsOf(EAST)).toEqual({ [MODEL]: [20_000, 20_001], [EMBED]: [25_000] });
   });
 }
 
@@ -427,7 +507,7 @@ function changeLogRules(context: Context, harness: FleetStoreHarness): void {
     const batch = await store.changeLog.changesSince(epoch, sequence);
     expect(batch?.sequence).toBe(sequence + 6n);
     expect(batch?.changes).toEqual([
-      { kind: 'part', sequence: sequence + 2n, clusterId: EAST, name: MODEL, part: { clusterId: EAST, backend: bigger, firstSeenSequence: expect.anything() } },
+      { kind: 'part', sequence: sequence + 2n, clusterId: EAST, name: MODEL, part: { clusterId: EAST, backend: bigger, firstSeenSequence: expect.anything(), gatewayPorts: [] } },
       { kind: 'part', sequence: sequence + 3n, clusterId: EAST, name: EMBED, part: undefined },
       { kind: 'policy', sequence: sequence + 5n, name: 'a', namespaces: ['ai', 'ml'], policy: policy('a', ['ml']) },
       { kind: 'freeze', sequence: sequence + 6n, freeze: expect.objectContaining({ reason: 'r' }) },
