@@ -11,6 +11,8 @@ export interface HubConfig {
   readonly encryptionKey: EncryptionKey;
   readonly people: ListenConfig;
   readonly machines: ListenConfig;
+  /** Connections of one source address to the machine listener. */
+  readonly machineConnectionsPerSourceMax: number;
   readonly adminToken: Secret | undefined;
   readonly viewerToken: Secret | undefined;
   readonly allowLocalClusters: boolean;
@@ -43,6 +45,7 @@ export const HubEnvSchema = z
     SPILLWAY_PEOPLE_PORT: portSchema.default(8080),
     SPILLWAY_MACHINE_HOST: z.string().default('0.0.0.0'),
     SPILLWAY_MACHINE_PORT: portSchema.default(8443),
+    SPILLWAY_MACHINE_CONNECTIONS_PER_SOURCE_MAX: z.coerce.number().int().min(1).max(10_000).default(2_500),
     SPILLWAY_ADMIN_TOKEN: tokenSchema.optional(),
     SPILLWAY_VIEWER_TOKEN: tokenSchema.optional(),
     SPILLWAY_GRAPHIQL: flagSchema.default(false),
@@ -60,6 +63,7 @@ export function loadHubConfig(env: Env): HubConfig {
     encryptionKey: encryptionKeyOf(read),
     people: { host: read.SPILLWAY_PEOPLE_HOST, port: read.SPILLWAY_PEOPLE_PORT },
     machines: { host: read.SPILLWAY_MACHINE_HOST, port: read.SPILLWAY_MACHINE_PORT },
+    machineConnectionsPerSourceMax: read.SPILLWAY_MACHINE_CONNECTIONS_PER_SOURCE_MAX,
     adminToken: read.SPILLWAY_ADMIN_TOKEN,
     viewerToken: read.SPILLWAY_VIEWER_TOKEN,
     allowLocalClusters: read.SPILLWAY_ALLOW_LOCAL_CLUSTERS,

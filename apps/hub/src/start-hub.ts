@@ -61,7 +61,7 @@ async function startParts({ config, clock, logger, started, onFirstAdminToken }:
   const pruning = pruneChangeLog({ changeLog: store.changeLog, clock, logger });
   started.push(() => pruning.stop());
   const { host: machineHost, port: machinePort } = config.machines;
-  const spokeApi = await startSpokeApi({ store, follower: views, planner: { planFleet, planBackend, planPaths }, clock, logger, registry, host: machineHost, port: machinePort, certificateHosts: [hostOf(config.publicUrl)] });
+  const spokeApi = await startSpokeApi({ store, follower: views, planner: { planFleet, planBackend, planPaths }, clock, logger, registry, host: machineHost, port: machinePort, certificateHosts: [hostOf(config.publicUrl)], settings: { connectionsPerSourceMax: config.machineConnectionsPerSourceMax } });
   started.push(() => spokeApi.close());
   const settings = { publicUrl: config.publicUrl, allowLocalClusters: config.allowLocalClusters, graphiql: config.graphiql };
   const people = await createPeopleApp({ core: { store, views, clock, settings }, tokens, logger, registry, readiness: { view: () => views.trouble() } });

@@ -9,7 +9,7 @@ import { Registry } from 'prom-client';
 
 import { issueHubServing, loadHubAuthority } from '#adapters/certificates';
 import { clusterId } from '#domain/fleet';
-import { createLogger, SystemClock } from '#platform';
+import { createLogger, PeerDoor, SystemClock } from '#platform';
 import { FakeClock, FakeFleetStore } from '#testing';
 
 import { MachineListener } from './machine-listener.js';
@@ -19,7 +19,8 @@ import type { Admission } from './spoke-router.js';
 
 const REPORT = '/spillway.spoke.v1.SpokeService/Report';
 const MEMBER: Admission = { kind: 'caller', key: { keyId: 'k', clusterId: clusterId('east-1'), publicKey: '', notAfterMs: undefined } };
-const LIMITS = { bodyTimeoutMs: 150, headerBytesMax: 16_384, headersTimeoutMs: 150, idleTimeoutMs: 60_000, streamsPerConnectionMax: 10, connectionsMax: 100 };
+const LIMITS = { bodyTimeoutMs: 150, headerBytesMax: 16_384, headersTimeoutMs: 150, idleTimeoutMs: 60_000, streamsPerConnectionMax: 10 };
+const DOOR = { connectionsMax: 100, connectionsPerSourceMax: 50, strangersPerSourceMax: 10, strangerMs: 300 };
 
 const handler = Object.assign(async () => ({ status: 200, header: new Headers(), body: (async function* () {})() }), { method: { name: 'Report' } }) as unknown as UniversalHandler;
 
@@ -29,22 +30,22 @@ async function admit(_path: string, authorization: string | undefined): Promise<
   throw spokeApiError('AUTH_MISSING', 'sign the call');
 }
 
+let listener: MachineListener;
+let port: number;
+let caPem: string;
+
+beforeEach(async () => {
+  const clock = new SystemClock();
+  const authority = await loadHubAuthority(new FakeFleetStore(new FakeClock(clock.nowMs())).hubState, clock);
+  caPem = authority.certificatePem;
+  const certificate = await issueHubServing(authority, ['127.0.0.1'], clock.nowMs());
+  const metrics = createSpokeApiMetrics(new Registry(), { longPolls: () => 0, lostHistory: () => 0, replayEntries: () => 0, viewSequence: () => 0n });
+  listener = new MachineListener({ handlers: new Map([[REPORT, handler]]), admit, certificate, clock, logger: createLogger({ app: 'hub', level: 'silent' }), metrics, limits: LIMITS, door: new PeerDoor(DOOR) });
+  port = await listener.listen('127.0.0.1', 0);
+});
+afterEach(async () => listener.close(0));
+
 describe('connections of strangers', () => {
-  let listener: MachineListener;
-  let port: number;
-  let caPem: string;
-
-  beforeEach(async () => {
-    const clock = new SystemClock();
-    const authority = await loadHubAuthority(new FakeFleetStore(new FakeClock(clock.nowMs())).hubState, clock);
-    caPem = authority.certificatePem;
-    const certificate = await issueHubServing(authority, ['127.0.0.1'], clock.nowMs());
-    const metrics = createSpokeApiMetrics(new Registry(), { longPolls: () => 0, lostHistory: () => 0, replayEntries: () => 0, viewSequence: () => 0n });
-    listener = new MachineListener({ handlers: new Map([[REPORT, handler]]), admit, certificate, clock, logger: createLogger({ app: 'hub', level: 'silent' }), metrics, limits: LIMITS });
-    port = await listener.listen('127.0.0.1', 0);
-  });
-  afterEach(async () => listener.close(0));
-
   const tls = (protocol: string): Socket => connectTls({ host: '127.0.0.1', port, ca: caPem, ALPNProtocols: [protocol] });
   const post = (authorization: string, body: string, length = body.length): string => `POST ${REPORT} HTTP/1.1\r\nHost: hub\r\nAuthorization: ${authorization}\r\nContent-Length: ${length}\r\n\r\n${body}`;
 
@@ -72,6 +73,21 @@ describe('connections of strangers', () => {
     expect(session.closed || session.destroyed).toBe(false);
     expect(await call(session)).toBe(200);
     session.close();
+  });
+});
+
+describe('a flood of connections from one source', () => {
+  it('leaves a member its connection, and lets it open another', async () => {
+    const member = connectHttp2(`https://127.0.0.1:${port}`, { ca: caPem });
+    expect(await call(member)).toBe(200);
+    const flood = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => undefined).resume());
+    await Promise.all(flood.slice(0, 100).map(async (socket) => (socket.closed ? undefined : once(socket, 'close'))));
+    const other = connectHttp2(`https://127.0.0.1:${port}`, { ca: caPem });
+    expect(await call(other)).toBe(200);
+    expect(await call(member)).toBe(200);
+    for (const socket of flood) socket.destroy();
+    member.close();
+    other.close();
   });
 });
 

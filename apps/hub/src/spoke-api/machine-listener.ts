@@ -8,14 +8,13 @@ import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/conn
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 
 import { ERROR_CODE_HEADER, HUB_TIME_HEADER, SPOKE_API_LIMITS } from '#contracts/spoke-api';
-import type { Logger } from '#platform';
+import { peerKeyOf, type Logger, type PeerDoor } from '#platform';
 import type { Clock } from '#ports';
 
 import { readBody } from './read-body.js';
 import type { SpokeApiMetrics } from './spoke-api-metrics.js';
 import { toSpokeApiError } from './spoke-api-errors.js';
 import { type Admission, ADMISSION } from './spoke-router.js';
-import { Strangers } from './strangers.js';
 
 type NodeRequest = IncomingMessage | Http2ServerRequest;
 type NodeResponse = ServerResponse | Http2ServerResponse;
@@ -27,7 +26,6 @@ export interface ListenerLimits {
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly streamsPerConnectionMax: number;
-  readonly connectionsMax: number;
 }
 
 /** What the listener serves. */
@@ -40,21 +38,19 @@ export interface MachineListenerParts {
   readonly logger: Logger;
   readonly metrics: SpokeApiMetrics;
   readonly limits: ListenerLimits;
+  readonly door: PeerDoor;
 }
 
 /** A TLS listener that speaks HTTP/2 and HTTP/1.1. */
 export class MachineListener {
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #sockets = new Set<Socket>();
-  readonly #strangers: Strangers;
   readonly #parts: MachineListenerParts;
   #isClosing = false;
 
   constructor(parts: MachineListenerParts) {
     this.#parts = parts;
     const { limits, certificate } = parts;
-    this.#strangers = new Strangers(limits.headersTimeoutMs + limits.bodyTimeoutMs);
     const server = createSecureServer(
       {
         allowHTTP1: true,
@@ -68,18 +64,10 @@ export class MachineListener {
     );
     // Of the HTTP/1.1 side of the server, which its type leaves out.
     Object.assign(server, { maxHeaderSize: limits.headerBytesMax });
-    server.maxConnections = limits.connectionsMax;
     server.on('session', (session) => this.#keepSession(session));
-    server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
-    // HTTP/2 connections are known by their session, others by their socket.
-    server.on('session', (session) => this.#strangers.add(session));
+    server.on('connection', (socket: Socket) => parts.door.letIn(socket));
     server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.alpnProtocol === 'h2') return;
-      socket.setTimeout(limits.idleTimeoutMs, () => socket.destroy());
-      this.#strangers.add(socket);
+      if (socket.alpnProtocol !== 'h2') socket.setTimeout(limits.idleTimeoutMs, () => socket.destroy());
     });
     server.on('tlsClientError', (error) => parts.logger.debug({ err: error }, 'a TLS handshake failed'));
     server.on('error', (error) => parts.logger.error({ err: error }, 'the machine listener failed'));
@@ -114,9 +102,7 @@ export class MachineListener {
     this.#isClosing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.close();
-    const impatience = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, graceMs);
+    const impatience = setTimeout(() => this.#parts.door.closeAll(), graceMs);
     await closed;
     clearTimeout(impatience);
   }
@@ -145,14 +131,16 @@ export class MachineListener {
   }
 
   async #call(handler: UniversalHandler, path: string, request: NodeRequest, response: NodeResponse): Promise<UniversalServerResponse> {
-    const { limits, admit } = this.#parts;
+    const { limits, admit, door } = this.#parts;
+    // Read while the connection is there for certain.
+    const peer = peerKeyOf(request.socket);
     let body: Uint8Array = new Uint8Array();
     let admission: Admission;
     try {
       body = await readBody(request, { bytesMax: handler.method.name === 'Report' ? SPOKE_API_LIMITS.reportBytesMax : SPOKE_API_LIMITS.otherBytesMax, timeoutMs: limits.bodyTimeoutMs });
       admission = await admit(path, request.headers.authorization, body);
       // Anybody may call Enrol: that proves nothing.
-      if (admission.kind === 'caller') this.#strangers.admit('stream' in request ? request.stream.session : request.socket);
+      if (admission.kind === 'caller') door.admit(peer);
     } catch (error) {
       const { shown, isOurFault } = toSpokeApiError(error);
       if (isOurFault) this.#parts.logger.error({ err: error }, 'a caller could not be judged');

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 
 import { certificateFingerprint, issueHubServing, loadHubAuthority, SERVING_LIFE_MS } from '#adapters/certificates';
-import type { Logger } from '#platform';
+import { PeerDoor, type Logger } from '#platform';
 import type { Clock, FleetStore, HubAuthority } from '#ports';
 
 import type { FleetViewFollower } from '../fleet-view/fleet-view-follower.js';
@@ -19,6 +19,10 @@ export interface SpokeApiSettings extends ListenerLimits {
   /** Sync calls that may wait at once, in all and of one cluster. */
   readonly longPollsMax: number;
   readonly longPollsPerClusterMax: number;
+  /** Connections at once, in all, of one source address, and of one source address before a call was admitted. */
+  readonly connectionsMax: number;
+  readonly connectionsPerSourceMax: number;
+  readonly strangersPerSourceMax: number;
   /** Token ids remembered against replay. */
   readonly replayEntriesMax: number;
   /** Interval at which spokes are asked to report when nothing changes. */
@@ -37,6 +41,8 @@ const DEFAULT_SPOKE_API_SETTINGS: SpokeApiSettings = {
   idleTimeoutMs: 5 * 60_000,
   streamsPerConnectionMax: 100,
   connectionsMax: 10_000,
+  connectionsPerSourceMax: 2_500,
+  strangersPerSourceMax: 128,
   longPollsMax: 5_000,
   longPollsPerClusterMax: 8,
   replayEntriesMax: 500_000,
@@ -90,7 +96,9 @@ export async function startSpokeApi(options: SpokeApiOptions): Promise<SpokeApi>
   const metrics = createSpokeApiMetrics(options.registry, { longPolls: () => sync.waitingCount, lostHistory: () => sync.lostHistoryCount, replayEntries: () => replays.size, viewSequence: () => follower.fold.sequence });
   const certificates = { authority, hosts: [...new Set([...options.certificateHosts, 'localhost', '127.0.0.1'])] };
   const certificate = await issueHubServing(authority, certificates.hosts, clock.nowMs());
-  const listener = new MachineListener({ handlers, admit, certificate, clock, logger, metrics, limits: settings });
+  const door = new PeerDoor({ ...settings, strangerMs: settings.headersTimeoutMs + settings.bodyTimeoutMs });
+  door.register(options.registry, 'spillway_hub_machine');
+  const listener = new MachineListener({ handlers, admit, certificate, clock, logger, metrics, limits: settings, door });
   const port = await listener.listen(options.host, options.port);
   const renewal = renewForEver(listener, certificates, { clock, logger, signal: stop.signal });
   logger.info({ port, caFingerprint }, 'serving the spoke API');
