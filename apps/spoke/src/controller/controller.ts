@@ -80,7 +80,7 @@ export class Controller {
   ) {
     const { kube, link, clock, random, logger, server } = ports;
     const { namespace } = options;
-    const trouble = new ApiTrouble(logger);
+    const trouble = new ApiTrouble(clock, logger);
     this.#world = new World({
       kube, clock, random,
       onChange: () => this.#loops.plan.poke(),
