@@ -12,7 +12,8 @@ const HUB_VALUES = ['--set', 'publicUrl=https://hub.example.com:8443,storeSecret
 
 interface Rendered {
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec?: unknown;
 }
 
 describe('the Helm charts', () => {
@@ -45,10 +46,19 @@ describe('the Helm charts', () => {
     const rendered = template('spoke', 'helm/spoke', '--namespace', 'spillway-system', '--set', 'joinToken=spw1.abc');
     const settings = { image: 'ghcr.io/spillway-dev/spoke:0.1.0', dnsReplicas: 2, clusterDomain: 'cluster.local', logLevel: 'info' };
     const installed = [...buildMemberManifests(settings), buildGatewayClass()].map(({ object }) => object).filter(({ kind }) => kind !== 'Namespace');
-    const others = rendered.filter(({ metadata }) => metadata.name !== 'spillway-join');
+    const others = rendered.filter(({ metadata }) => !['spillway-join', 'spillway-spoke-leave'].includes(metadata.name));
     expect(others).toHaveLength(installed.length);
     expect(others).toEqual(expect.arrayContaining(installed.map((object) => JSON.parse(JSON.stringify(object)) as unknown)));
-    expect(rendered).toHaveLength(installed.length + 1);
+    expect(rendered).toHaveLength(installed.length + 2);
+  });
+
+  it('the spoke chart asks its own controller to leave before anything is deleted', () => {
+    const [hook] = template('spoke', 'helm/spoke', '--namespace', 'spillway-system').filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] !== undefined);
+    expect(hook).toMatchObject({
+      kind: 'Job',
+      metadata: { annotations: { 'helm.sh/hook': 'pre-delete' } },
+      spec: { template: { spec: { serviceAccountName: 'spillway-spoke-controller', containers: [{ args: ['--role', 'leave'] }] } } },
+    });
   });
 
   it('the spoke chart refuses another namespace', () => {

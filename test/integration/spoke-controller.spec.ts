@@ -186,11 +186,17 @@ describeHere('the controller on a real API server', () => {
     controller = start(nodes);
   });
 
-  it('leaving gives every address back and takes the finalizers off', async () => {
-    await kube.apply(KUBE_KINDS.namespace, object(KUBE_KINDS.namespace, { name: SYSTEM, annotations: { 'spillway.dev/leave': 'request-1' } }, {}), 'test');
-    await eventually('left', () => kube.find(KUBE_KINDS.namespace, { name: SYSTEM }), (found) => found?.metadata.annotations?.['spillway.dev/left'] === 'request-1');
+  it('the leave role gives every address back, takes the finalizers off, and ends', async () => {
+    const role = await startRole('leave', { SPILLWAY_LOG_LEVEL: 'silent', KUBERNETES_SERVICE_HOST: account.host, KUBERNETES_SERVICE_PORT: account.port, SPILLWAY_SERVICE_ACCOUNT_FOLDER: account.folder });
+    await role.finished;
+    await role.stop();
     expect(await addresses()).toEqual([]);
     expect((await kube.find(KUBE_KINDS.gateway, { namespace: 'ai', name: 'front' }))?.metadata.finalizers ?? []).toEqual([]);
     expect((await kube.find(KUBE_KINDS.serviceCidr, { name: 'kubernetes' }))?.metadata.finalizers ?? []).not.toContain('spillway.dev/address-protection');
+  });
+
+  it('the worker\'s request to leave is answered, whatever installation it is', async () => {
+    await kube.apply(KUBE_KINDS.namespace, object(KUBE_KINDS.namespace, { name: SYSTEM, annotations: { 'spillway.dev/leave': 'request-1' } }, {}), 'test');
+    await eventually('left', () => kube.find(KUBE_KINDS.namespace, { name: SYSTEM }), (found) => found?.metadata.annotations?.['spillway.dev/left'] === 'request-1');
   });
 });

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { HubEnvSchema } from '../../apps/hub/src/hub-config.js';
 import { ControllerConfigSchema } from '../../apps/spoke/src/controller/config.js';
 import { DnsConfigSchema } from '../../apps/spoke/src/dns/config.js';
+import { LeaveConfigSchema } from '../../apps/spoke/src/leave/config.js';
 import { NodeConfigSchema } from '../../apps/spoke/src/node/config.js';
 import { WorkerEnvSchema } from '../../apps/worker/src/worker-config.js';
 
@@ -36,6 +37,7 @@ describe('docs/configuration.md', () => {
     { process: 'spoke controller', shape: ControllerConfigSchema.in.shape },
     { process: 'spoke node', shape: NodeConfigSchema.in.shape },
     { process: 'spoke dns', shape: DnsConfigSchema.in.shape },
+    { process: 'spoke leave', shape: LeaveConfigSchema.in.shape },
   ])('names every variable of the $process, with its default, and no other', ({ process, shape }) => {
     expect(sorted(documentedRows(process))).toEqual(sorted(schemaRows(shape)));
   });

@@ -5,10 +5,10 @@ import { ConfigError } from '#platform';
 import { parseRole, startRole } from './role.js';
 
 describe('the role of a spoke process', () => {
-  it.each(['controller', 'node', 'dns'] as const)('%s is one', (role) => expect(parseRole(['--role', role])).toBe(role));
+  it.each(['controller', 'node', 'dns', 'leave'] as const)('%s is one', (role) => expect(parseRole(['--role', role])).toBe(role));
   it.each([
-    { name: 'no role', args: [], want: '--role: say which: controller, node, dns' },
-    { name: 'an unknown role', args: ['--role', 'relay'], want: '--role: "relay" is none of controller, node, dns' },
+    { name: 'no role', args: [], want: '--role: say which: controller, node, dns, leave' },
+    { name: 'an unknown role', args: ['--role', 'relay'], want: '--role: "relay" is none of controller, node, dns, leave' },
     { name: 'a name that every object has', args: ['--role', 'toString'], want: 'is none of' },
     { name: 'an unknown option', args: ['--rule', 'node'], want: '--rule' },
   ])('$name is refused with what to say instead', ({ args, want }) => {

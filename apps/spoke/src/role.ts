@@ -7,6 +7,7 @@ const ROLES = {
   controller: async (env: Env) => (await import('./controller/index.js')).startControllerRole(env, packageVersion()),
   node: async (env: Env) => (await import('./node/index.js')).startNodeRole(env),
   dns: async (env: Env) => (await import('./dns/index.js')).startDnsRole(env),
+  leave: async (env: Env) => (await import('./leave/index.js')).startLeaveRole(env),
 } as const satisfies Readonly<Record<string, (env: Env) => Promise<RunningProcess>>>;
 
 /** A role of the spoke. */

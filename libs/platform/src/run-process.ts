@@ -3,6 +3,8 @@ import { ConfigError } from './config.js';
 /** A started process: what to stop, in reverse order of start. */
 export interface RunningProcess {
   stop(): Promise<void>;
+  /** For a task: ends the process with 0 when it resolves, with 1 when it rejects. A process without it runs until a signal. */
+  readonly finished?: Promise<void>;
 }
 
 /** Longest time that an orderly stop may take before the process ends anyway. */
@@ -22,19 +24,30 @@ export async function runProcess(start: () => Promise<RunningProcess>): Promise<
     process.exit(1);
   }
   let stopping = false;
-  const stop = (): void => {
-    if (stopping) process.exit(1);
+  const end = (code: 0 | 1): void => {
     stopping = true;
     const deadline = setTimeout(() => process.exit(1), STOP_DEADLINE_MS);
     deadline.unref();
     running.stop().then(
-      () => process.exit(0),
+      () => process.exit(code),
       (error: unknown) => {
         process.stderr.write(`stop failed: ${String(error)}\n`);
         process.exit(1);
       },
     );
   };
+  const stop = (): void => {
+    if (stopping) process.exit(1);
+    // A task that is stopped has not done what it was for.
+    end(running.finished === undefined ? 0 : 1);
+  };
+  running.finished?.then(
+    () => end(0),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      end(1);
+    },
+  );
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
+import { LEAVE_ANNOTATION, LEFT_ANNOTATION } from '#contracts/spoke-api';
 import type { KubeObject } from '#ports';
 import { until, type FakeKube } from '#testing';
 
@@ -183,6 +184,33 @@ describe('a time of day that is set by two hours', () => {
     expect(await condition(kube, 'front', 'Programmed')).toBe('False');
     await kube.remove(KUBE_KINDS.gateway, { namespace: 'ai', name: 'front' });
     await clock.advance(70_000);
+    expect(await ipAddresses(kube)).toEqual([]);
+  });
+});
+
+describe('a request to leave that names an installation', () => {
+  const asked = (kube: FakeKube, installation: string): void => void kube.seed(KUBE_KINDS.namespace, object(KUBE_KINDS.namespace, { name: SYSTEM, annotations: { [LEAVE_ANNOTATION]: `installation/${installation}`, [LEFT_ANNOTATION]: 'installation/u-0' } }, {}));
+
+  it('means nothing to the next one, which starts in the same namespace', async () => {
+    const parts = cluster();
+    const { kube, nodes, clock } = parts;
+    kube.self = { username: 'controller', uid: 'u-1' };
+    asked(kube, 'u-0');
+    addGateway(kube, 'front');
+    start(parts);
+    await until('served', () => planOf(nodes)?.frontends[0]?.addresses.length === 1, clock);
+  });
+
+  it('is followed by that one', async () => {
+    const parts = cluster();
+    const { kube, nodes, clock } = parts;
+    kube.self = { username: 'controller', uid: 'u-1' };
+    addGateway(kube, 'front');
+    start(parts);
+    await until('served', () => planOf(nodes)?.frontends[0]?.addresses.length === 1, clock);
+    asked(kube, 'u-1');
+    await until('left', async () => (await kube.find(KUBE_KINDS.namespace, { name: SYSTEM }))?.metadata.annotations?.[LEFT_ANNOTATION] === 'installation/u-1', clock, 1_000);
+    expect(planOf(nodes)?.frontends).toEqual([]);
     expect(await ipAddresses(kube)).toEqual([]);
   });
 });

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
+import { LEAVE_ANNOTATION, LEFT_ANNOTATION } from '#contracts/spoke-api';
 import { backendName, clusterId } from '#domain/fleet';
 import type { KubeObject } from '#ports';
 import { FakeHubLink, settle, until } from '#testing';
 
 import { SimulatedNodes } from '../simulated/simulated-nodes.js';
-import { LEAVE_ANNOTATION, LEFT_ANNOTATION } from './apply/leave-marker.js';
 import { addGateway, addNode, addPod, addRoute, cluster, condition, endpoints, gatewayStatus, imported, ipAddresses, join, object, planOf, start, stop, stopAll, SYSTEM, withRecordedWrites } from './controller.fixture.js';
 
 afterEach(stopAll);

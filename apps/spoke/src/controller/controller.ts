@@ -100,7 +100,7 @@ export class Controller {
     this.#tracker = new EvidenceTracker(server.acknowledgements, clock);
     this.#addresses = new AddressKeeper(kube, clock, logger);
     this.#statuses = new StatusWriter(kube, logger);
-    this.#leave = new LeaveMarker(kube, namespace, () => this.#pokeAll());
+    this.#leave = new LeaveMarker(kube, clock, namespace, () => this.#pokeAll());
     this.#lease = new LeaderLease({ kube, clock, onChange: (leadership) => this.#leadershipChanged(leadership), onError: (err) => trouble.failed('Lease', err) }, { namespace, name: options.leaseName, holder: options.podName, durationMs: options.leaseDurationMs, renewMs: options.leaseRenewMs });
     this.#imports = new ImportKeeper({ store: new LastGoodStore(kube, namespace), clock, random, logger, mayWrite: () => this.#mayWrite(), onChange: () => this.#loops.plan.poke(), saveIntervalMs: options.lastGoodIntervalMs, verifyIntervalMs: options.lastGoodVerifyMs, graceMs: options.epochGraceMs });
     this.#session = new HubSession({ kube, link, clock, random, logger, imports: this.#imports, current: () => this.#reportable(), voice: () => VOICES[this.#lease.leadership()], onIdentity: () => this.#loops.plan.poke(), options: { ...options, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity' } });

@@ -1,14 +1,11 @@
 import { KUBE_KINDS } from '#contracts/kube-objects';
+import { LEAVE_ANNOTATION, LEFT_ANNOTATION } from '#contracts/spoke-api';
 import { ADDRESS_FINALIZER, ADDRESS_MANAGER } from '#domain/addresses';
 import { isFleetError } from '#domain/fleet';
 import type { Kube, KubeKind, KubeObject } from '#ports';
 
 import { CONTROLLER_NAME, DNS_NAME, GATEWAY_CLASS, NODE_NAME, SPOKE_NAMESPACE } from '../member-manifests/index.js';
 
-/** Annotation of our Namespace that asks the spoke to leave; its value is the request's id. */
-export const LEAVE_ANNOTATION = 'spillway.dev/leave';
-/** Annotation by which the spoke says that it has left; its value repeats the id. */
-export const LEFT_ANNOTATION = 'spillway.dev/left';
 /** Annotation with the hub's time (epoch ms) at which the spoke was asked. */
 const ASKED_AT_ANNOTATION = 'spillway.dev/leave-asked-at';
 

@@ -6,13 +6,12 @@ import { describe, expect, it } from '@jest/globals';
 import * as x509 from '@peculiar/x509';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
-import { identityDigest, IDENTITY_ENTRIES, parseJoinToken } from '#contracts/spoke-api';
+import { identityDigest, IDENTITY_ENTRIES, LEAVE_ANNOTATION, LEFT_ANNOTATION, parseJoinToken } from '#contracts/spoke-api';
 import { clusterId, FleetError } from '#domain/fleet';
 import { createLogger } from '#platform';
 import type { ClusterRecord, KubeKind, KubeObject } from '#ports';
 import { FakeClock, FakeFleetStore, FakeJobQueue, FakeKube, FakeRandom } from '#testing';
 
-import { LEAVE_ANNOTATION, LEFT_ANNOTATION } from './leave-member.js';
 import { MemberReconciler } from './member-reconciler.js';
 import type { WorkerParts } from './worker-parts.js';
 

@@ -37,6 +37,7 @@ export const KUBE_KINDS = {
   ipAddress: { ...NETWORKING, kind: 'IPAddress', plural: 'ipaddresses', namespaced: false },
   lease: { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true },
   tokenReview: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenReview', plural: 'tokenreviews', namespaced: false },
+  selfSubjectReview: { group: 'authentication.k8s.io', version: 'v1', kind: 'SelfSubjectReview', plural: 'selfsubjectreviews', namespaced: false },
   selfSubjectAccessReview: {
     group: 'authorization.k8s.io',
     version: 'v1',

@@ -3,6 +3,7 @@ export * from './error-codes.js';
 export * from './identity-secret.js';
 export * from './imported-backend.js';
 export * from './join-token.js';
+export * from './leave-request.js';
 export * from './limits.js';
 export * from './member-backend.js';
 export * from './member-paths.js';

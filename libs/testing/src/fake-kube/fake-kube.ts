@@ -32,6 +32,8 @@ export class FakeKube extends Kube {
   readonly rawAnswers = new Map<string, unknown>();
   /** Tokens that a TokenReview accepts. */
   readonly tokens = new Map<string, FakeTokenOwner>();
+  /** Who asks, as a SelfSubjectReview says. */
+  self: { readonly username: string; readonly uid?: string } = { username: 'admin' };
   version = 'v1.37.2';
   /** How far the server's clock is ahead. */
   clockOffsetMs = 0;
@@ -213,6 +215,7 @@ export class FakeKube extends Kube {
   // Reviews are questions: nothing is stored.
   #review(kind: KubeKind, object: KubeObject): KubeObject | undefined {
     if (kind.kind === 'SelfSubjectAccessReview') return { ...object, status: { allowed: this.#isPermitted(object) } };
+    if (kind.kind === 'SelfSubjectReview') return { ...object, status: { userInfo: this.self } };
     if (kind.kind === 'TokenReview') return { ...object, status: this.#tokenStatus(object) };
     return undefined;
   }

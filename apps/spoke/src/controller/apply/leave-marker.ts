@@ -1,22 +1,26 @@
 import { KUBE_KINDS } from '#contracts/kube-objects';
-import type { Kube, KubeObject, KubeWatch } from '#ports';
+import { installationOf, LEAVE_ANNOTATION, LEFT_ANNOTATION } from '#contracts/spoke-api';
+import type { Clock, Kube, KubeObject, KubeWatch } from '#ports';
 
+import { ownAccountUid } from '../../leave/own-account.js';
 import { FIELD_MANAGER } from '../own/own-data.js';
 
-/** Annotation of our own Namespace by which the worker asks us to leave. Its value is the request's id. */
-export const LEAVE_ANNOTATION = 'spillway.dev/leave';
-/** Annotation by which we say that we have left; its value repeats the request's id. */
-export const LEFT_ANNOTATION = 'spillway.dev/left';
+const RETRY_MS = 1_000;
 
-/** Follows the request to leave on our own Namespace. */
+/** Follows the request to leave on our own Namespace. A request that is for another installation is none. */
 export class LeaveMarker {
+  readonly #stop = new AbortController();
   #watch: KubeWatch | undefined;
+  #written: string | undefined;
   #request: string | undefined;
   #done: string | undefined;
+  #ownUid: string | undefined;
+  #isAsking = false;
   #synced = false;
 
   constructor(
     private readonly kube: Kube,
+    private readonly clock: Clock,
     private readonly namespace: string,
     private readonly onChange: () => void,
   ) {}
@@ -33,12 +37,13 @@ export class LeaveMarker {
   }
 
   stop(): void {
+    this.#stop.abort();
     this.#watch?.stop();
   }
 
   /** Whether it is known if we are asked to leave. */
   get isKnown(): boolean {
-    return this.#synced;
+    return this.#synced && (this.#written === this.#request || this.#ownUid !== undefined);
   }
 
   /** Whether we are asked to leave. */
@@ -61,9 +66,28 @@ export class LeaveMarker {
   }
 
   #read(object: KubeObject): void {
-    const before = this.#request;
-    this.#request = object.metadata.annotations?.[LEAVE_ANNOTATION];
+    this.#written = object.metadata.annotations?.[LEAVE_ANNOTATION];
     this.#done = object.metadata.annotations?.[LEFT_ANNOTATION];
+    this.#judge();
+  }
+
+  #judge(): void {
+    const before = this.#request;
+    const installation = this.#written === undefined ? undefined : installationOf(this.#written);
+    if (installation !== undefined && !this.#isAsking) void this.#learnOwnUid();
+    this.#request = installation === undefined || installation === this.#ownUid ? this.#written : undefined;
     if (before !== this.#request) this.onChange();
+  }
+
+  async #learnOwnUid(): Promise<void> {
+    this.#isAsking = true;
+    const { signal } = this.#stop;
+    while (!signal.aborted && this.#ownUid === undefined) {
+      this.#ownUid = await ownAccountUid(this.kube).catch(() => undefined);
+      if (this.#ownUid === undefined) await this.clock.sleep(RETRY_MS, signal);
+    }
+    if (signal.aborted) return;
+    this.#judge();
+    this.onChange();
   }
 }

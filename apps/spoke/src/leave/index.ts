@@ -1,0 +1,1 @@
+export { startLeaveRole } from './leave-role.js';
