@@ -51,11 +51,18 @@ export interface HubSync {
 /**
  * A spoke's end of the spoke API. Throws FleetError: HUB_UNREACHABLE, HUB_TLS, HUB_TIMEOUT, HUB_UNAVAILABLE (`transient`);
  * HUB_UNKNOWN_MEMBER (`user`: this hub does not know the key; keep the last good state and wait for enrolment),
- * HUB_UNAUTHENTICATED, HUB_PERMISSION_DENIED, HUB_INVALID_REPORT, HUB_TOKEN_USED, HUB_TOKEN_EXPIRED, HUB_TOKEN_FOREIGN (`user`).
+ * HUB_UNAUTHENTICATED, HUB_CLOCK, HUB_PERMISSION_DENIED, HUB_INVALID_REPORT, HUB_INVALID_ENROLMENT, HUB_TOKEN_USED,
+ * HUB_TOKEN_EXPIRED, HUB_TOKEN_FOREIGN, HUB_UID_TAKEN, HUB_NAME_TAKEN, HUB_KEY_TAKEN, HUB_TOO_LARGE (`user`); HUB_INTERNAL
+ * (`transient`: the hub failed); HUB_INVALID_SYNC, HUB_MALFORMED (`bug`: this spoke speaks what the hub does not understand).
  */
 export abstract class HubLink {
   /** Binds the identity's public key, proving the join token. Idempotent for the same (token, uid, key). */
   abstract enrol(request: { readonly joinToken: string; readonly privateKeyPem: string; readonly clusterUid: string }): Promise<SpokeIdentity>;
+  /**
+   * The identity under a new key, which the present one signs for; that stays valid for an overlap. Idempotent, also long
+   * after: a hub that took the new key before and has ended the old one since answers the same.
+   */
+  abstract rotateKey(identity: SpokeIdentity, newPrivateKeyPem: string): Promise<SpokeIdentity>;
   abstract report(identity: SpokeIdentity, report: HubReport): Promise<HubReportAnswer>;
   /** Long poll: answers on a change, or after `waitMs` with nothing changed. */
   abstract sync(identity: SpokeIdentity, cursor: SyncCursor | undefined, waitMs: number, signal: AbortSignal): Promise<HubSync>;

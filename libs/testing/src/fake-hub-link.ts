@@ -25,8 +25,12 @@ export class FakeHubLink extends HubLink {
   caBundlePem: string | undefined;
   offsetMs: number | undefined;
   enrolCalls = 0;
+  rotateCalls = 0;
+  /** Whether a rotation is done and its answer gets lost. */
+  losesRotations = false;
   /** Full states that were sent. */
   fullStates = 0;
+  readonly #endsAtMs = new Map<string, number>();
   readonly #usedTokens = new Map<string, string>();
   readonly #imports = new Map<string, ImportedBackend>();
   #changes: Change[] = [];
@@ -83,6 +87,16 @@ export class FakeHubLink extends HubLink {
     this.#wakeAll();
   }
 
+  /** Takes a backup of its keys; what it returns puts that back, under a new epoch. */
+  backUp(): (epoch: string) => void {
+    const [members, endsAtMs] = [new Map(this.members), new Map(this.#endsAtMs)];
+    return (epoch) => {
+      refill(this.members, members);
+      refill(this.#endsAtMs, endsAtMs);
+      this.newEpoch(epoch);
+    };
+  }
+
   async enrol(request: { readonly joinToken: string; readonly privateKeyPem: string; readonly clusterUid: string }): Promise<SpokeIdentity> {
     this.#admit();
     this.enrolCalls += 1;
@@ -93,8 +107,17 @@ export class FakeHubLink extends HubLink {
     const used = this.#usedTokens.get(request.joinToken);
     if (used !== undefined && used !== binding) throw new FleetError('HUB_TOKEN_USED', 'user', 'The join token was used by another key; make a new one.');
     this.#usedTokens.set(request.joinToken, binding);
-    this.members.set(keyId, cluster);
+    this.#bind(keyId, cluster);
     return { clusterId: cluster, keyId, audience: 'hub', hubUrl: 'https://hub.test', caBundlePem: 'ca-1', privateKeyPem: request.privateKeyPem };
+  }
+
+  async rotateKey(identity: SpokeIdentity, newPrivateKeyPem: string): Promise<SpokeIdentity> {
+    this.rotateCalls += 1;
+    const next = { ...identity, privateKeyPem: newPrivateKeyPem, keyId: keyIdOf(newPrivateKeyPem) };
+    const cluster = this.#authenticate(this.#knows(identity) ? identity : next);
+    if (this.#knows(identity)) this.#bind(next.keyId, cluster);
+    if (this.losesRotations) throw new FleetError('HUB_TIMEOUT', 'transient', 'The hub did not answer in time.');
+    return next;
   }
 
   async report(identity: SpokeIdentity, report: HubReport): Promise<HubReportAnswer> {
@@ -136,8 +159,20 @@ export class FakeHubLink extends HubLink {
   #authenticate(identity: SpokeIdentity): ClusterId {
     this.#admit();
     const cluster = this.members.get(keyIdOf(identity.privateKeyPem));
-    if (cluster === undefined) throw new FleetError('HUB_UNKNOWN_MEMBER', 'user', 'This hub does not know the key; enrol with a new join token.');
+    if (cluster === undefined || !this.#knows(identity)) throw new FleetError('HUB_UNKNOWN_MEMBER', 'user', 'This hub does not know the key; enrol with a new join token.');
     return cluster;
+  }
+
+  #knows({ privateKeyPem }: SpokeIdentity): boolean {
+    const keyId = keyIdOf(privateKeyPem);
+    return this.members.has(keyId) && this.clock.nowMs() <= (this.#endsAtMs.get(keyId) ?? Infinity);
+  }
+
+  #bind(keyId: string, cluster: ClusterId): void {
+    const endsAtMs = this.clock.nowMs() + OVERLAP_MS;
+    for (const [other, owner] of this.members) if (owner === cluster) this.#endsAtMs.set(other, Math.min(this.#endsAtMs.get(other) ?? endsAtMs, endsAtMs));
+    this.members.set(keyId, cluster);
+    this.#endsAtMs.delete(keyId);
   }
 
   #changed(name: string): void {
@@ -157,6 +192,14 @@ export class FakeHubLink extends HubLink {
     await this.clock.sleep(ms, AbortSignal.any([woken.signal, signal]));
     this.#waiting.delete(wake);
   }
+}
+
+/** How long an older key stays valid beside a new one. */
+const OVERLAP_MS = 600_000;
+
+function refill<K, V>(target: Map<K, V>, source: ReadonlyMap<K, V>): void {
+  target.clear();
+  for (const [key, value] of source) target.set(key, value);
 }
 
 const resourceOf = (backend: ImportedBackend): HubSync['changed'][number] => ({ name: `backend/${backend.name}`, version: digest(JSON.stringify(backend)), backend });

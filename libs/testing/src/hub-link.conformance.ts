@@ -90,6 +90,25 @@ export function describeHubLink(name: string, harness: HubLinkHarness): void {
       expect(await sync(after)).toMatchObject({ full: true });
     });
 
+    it('a rotated key speaks for the same member at once, beside the one that signed for it; asking again is asking once', async () => {
+      const before = await enrolled();
+      const key = newKey();
+      const after = await link.rotateKey(before, key);
+      expect(after).toEqual({ ...before, privateKeyPem: key, keyId: after.keyId });
+      expect(after.keyId).not.toBe(before.keyId);
+      expect(await link.rotateKey(before, key)).toEqual(after);
+      expect(await link.report(after, fullReport(own))).toMatchObject({ resendFull: false });
+      expect(await link.report(before, fullReport(own))).toMatchObject({ resendFull: false });
+    });
+
+    it('a hub that knows the new key only takes its word for it, and one that knows neither refuses', async () => {
+      const [older, key] = [await enrolled(), newKey()];
+      const newer = await link.enrol({ joinToken: await hub.makeToken('west-1'), privateKeyPem: key, clusterUid: 'uid-west' });
+      const unknown = { ...older, privateKeyPem: newKey(), keyId: 'lost' };
+      expect(await link.rotateKey(unknown, key)).toEqual({ ...unknown, privateKeyPem: key, keyId: newer.keyId });
+      await expect(link.rotateKey(unknown, newKey())).rejects.toMatchObject({ code: 'HUB_UNKNOWN_MEMBER', kind: 'user' });
+    });
+
     it('a report that adds up is taken; one that does not asks for everything', async () => {
       const identity = await enrolled();
       expect(await link.report(identity, fullReport(own))).toEqual({ resendFull: false, intervalMs: expect.any(Number) });

@@ -180,9 +180,9 @@ describe('enrolment', () => {
     await hub.member(EAST);
     await hub.register(WEST);
     const twice = hub.enrol({ joinToken: await hub.token(WEST), privateKeyPem: newKey(), clusterUid: 'uid-east-1' });
-    await expect(twice).rejects.toMatchObject({ code: 'HUB_PERMISSION_DENIED', message: expect.stringMatching(/ENROL_UID_TAKEN.*under the name east-1; remove that first/) });
+    await expect(twice).rejects.toMatchObject({ code: 'HUB_UID_TAKEN', message: expect.stringMatching(/ENROL_UID_TAKEN.*under the name east-1; remove that first/) });
     const taken = hub.enrol({ joinToken: await hub.token(EAST), privateKeyPem: newKey(), clusterUid: 'uid-other' });
-    await expect(taken).rejects.toMatchObject({ code: 'HUB_PERMISSION_DENIED', message: expect.stringMatching(/ENROL_NAME_TAKEN.*replace/) });
+    await expect(taken).rejects.toMatchObject({ code: 'HUB_NAME_TAKEN', message: expect.stringMatching(/ENROL_NAME_TAKEN.*replace/) });
     const replaced = await hub.enrol({ joinToken: await hub.token(EAST, { replace: true }), privateKeyPem: newKey(), clusterUid: 'uid-other' });
     expect(replaced.clusterId).toBe(EAST);
   });
@@ -219,15 +219,21 @@ describe('authentication', () => {
   it('a rotated key works at once, and the old one until the overlap is over', async () => {
     const identity = await hub.member(EAST);
     const nextKey = newKey();
-    const raw = createPrivateKey(nextKey).export({ format: 'jwk' }).x!;
-    const body = JSON.stringify({ newPublicKey: Buffer.from(raw, 'base64url').toString('base64') });
-    const answer = await rawCall(hub, 'RotateKey', body, { authorization: `Bearer ${await sign(identity, body, { nowMs: hub.clock.nowMs() })}` });
-    const next = { ...identity, privateKeyPem: nextKey, keyId: (JSON.parse(answer.body) as { keyId: string }).keyId };
+    const next = await hub.linkOf(EAST).rotateKey(identity, nextKey);
     expect(await hub.report(next, fullReport())).toMatchObject({ resendFull: false });
     expect(await hub.report(identity, fullReport())).toMatchObject({ resendFull: false });
     await hub.clock.advance(11 * 60_000);
     expect(await codeOf(hub.report(identity, fullReport()))).toBe('HUB_UNKNOWN_MEMBER');
     expect(await hub.report(next, fullReport())).toMatchObject({ resendFull: false });
+    // Whoever lost the answer asks again, though its key has ended.
+    expect(await hub.linkOf(EAST).rotateKey(identity, nextKey)).toEqual(next);
+  });
+
+  it('a key that is none is refused, with a code that is not about a report', async () => {
+    const identity = await hub.member(EAST);
+    const body = JSON.stringify({ newPublicKey: 'AAAA' });
+    const answer = await rawCall(hub, 'RotateKey', body, { authorization: `Bearer ${await sign(identity, body, { nowMs: hub.clock.nowMs() })}` });
+    expect(answer).toMatchObject({ status: 400, headers: { 'spillway-error-code': 'INVALID_ENROLMENT' } });
   });
 
   it.each([

@@ -26,6 +26,7 @@ export const ControllerConfigSchema = z
     SPILLWAY_SYNC_WAIT_MS: durationMsSchema.max(60_000, 'the hub answers after at most 60,000 ms').default(DEFAULTS.syncWaitMs),
     SPILLWAY_LAST_GOOD_INTERVAL_MS: durationMsSchema.default(DEFAULTS.lastGoodIntervalMs),
     SPILLWAY_EPOCH_GRACE_MS: durationMsSchema.default(DEFAULTS.epochGraceMs),
+    SPILLWAY_KEY_AGE_MAX_MS: durationMsSchema.min(60_000, 'a key lives for a minute at least').default(DEFAULTS.keyAgeMaxMs),
   })
   .refine((config) => config.SPILLWAY_LEASE_RENEW_MS * 2 <= config.SPILLWAY_LEASE_DURATION_MS, { path: ['SPILLWAY_LEASE_RENEW_MS'], message: 'renew at least twice within SPILLWAY_LEASE_DURATION_MS' })
   .transform((env) => ({
@@ -45,5 +46,6 @@ export const ControllerConfigSchema = z
       syncWaitMs: env.SPILLWAY_SYNC_WAIT_MS,
       lastGoodIntervalMs: env.SPILLWAY_LAST_GOOD_INTERVAL_MS,
       epochGraceMs: env.SPILLWAY_EPOCH_GRACE_MS,
+      keyAgeMaxMs: env.SPILLWAY_KEY_AGE_MAX_MS,
     },
   }));

@@ -29,6 +29,8 @@ export interface ControllerOptions {
   readonly firstWordWaitMs: number;
   /** How long absence from a new hub's full state is no evidence. */
   readonly epochGraceMs: number;
+  /** The age at which the key that signs for this cluster is rotated. */
+  readonly keyAgeMaxMs: number;
 }
 
 /** The options that a controller runs with unless configured otherwise. */
@@ -49,4 +51,5 @@ export const DEFAULT_CONTROLLER_OPTIONS: ControllerOptions = {
   lastGoodVerifyMs: 60_000,
   firstWordWaitMs: 60_000,
   epochGraceMs: 300_000,
+  keyAgeMaxMs: 30 * 24 * 3_600_000,
 };

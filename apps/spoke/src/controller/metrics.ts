@@ -55,6 +55,7 @@ function registerGauges(registry: Registry, { hub, importBackends, importChanged
   gauge('spillway_hub_report_last_success_timestamp_seconds', 'When the hub last took a report; 0 before the first.', () => seconds(hub()?.lastReportMs));
   gauge('spillway_hub_sync_last_success_timestamp_seconds', 'When the hub last answered a sync; 0 before the first.', () => seconds(hub()?.lastSyncMs));
   gauge('spillway_hub_clock_offset_seconds', 'How far the hub\'s clock is ahead of ours.', () => seconds(hub()?.clockOffsetMs));
+  gauge('spillway_hub_key_since_timestamp_seconds', 'Since when the key that signs for this cluster is in use; 0 where that is unknown.', () => seconds(hub()?.keySinceMs));
   gauge('spillway_import_backends', 'Fleet backends that the hub has told of.', importBackends);
   gauge('spillway_import_last_change_timestamp_seconds', 'When what the hub tells last changed; 0 before the first time.', () => seconds(importChangedMs()));
   const phase: Gauge<'phase'> = new Gauge({

@@ -1,11 +1,11 @@
-import { createPublicKey } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import type { Agent } from 'node:https';
 
 import { createClient, type Client } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 
 import { backendOfResource, CA_BUNDLE_RESOURCE, parseImportedBackend, parseJoinToken, parseMemberPaths, PATHS_RESOURCE, SPOKE_API_LIMITS, SpokeService, toWireMemberBackend, toWireReachReport, type SyncResponse } from '#contracts/spoke-api';
-import { clusterId, FleetError } from '#domain/fleet';
+import { clusterId, FleetError, isFleetError } from '#domain/fleet';
 import { HubLink, type Clock, type HubReport, type HubReportAnswer, type HubSync, type SpokeIdentity, type SyncCursor } from '#ports';
 
 import { createTrustingAgent } from './https-post.js';
@@ -59,6 +59,29 @@ export class HttpHubLink extends HubLink {
       };
     } catch (error) {
       throw toLinkError(error, token.hubUrl);
+    } finally {
+      agent.destroy();
+    }
+  }
+
+  async rotateKey(identity: SpokeIdentity, newPrivateKeyPem: string): Promise<SpokeIdentity> {
+    const newPublicKey = rawPublicKey(newPrivateKeyPem);
+    const next = { ...identity, privateKeyPem: newPrivateKeyPem, keyId: createHash('sha256').update(newPublicKey).digest('base64url') };
+    const agent = createTrustingAgent(identity.caBundlePem);
+    const ask = async (signer: SpokeIdentity): Promise<SpokeIdentity> => {
+      try {
+        const { keyId } = await this.#clientOf(identity.hubUrl, agent, signer).rotateKey({ newPublicKey }, { timeoutMs: CALL_MS_MAX });
+        return { ...next, keyId };
+      } catch (error) {
+        throw toLinkError(error, identity.hubUrl);
+      }
+    };
+    try {
+      return await ask(identity);
+    } catch (error) {
+      // An answer that was lost is asked for again; by then the old key may have ended, and only the new one can ask.
+      if (!isFleetError(error) || error.code !== 'HUB_UNKNOWN_MEMBER') throw error;
+      return await ask(next);
     } finally {
       agent.destroy();
     }

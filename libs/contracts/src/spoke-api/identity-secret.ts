@@ -10,6 +10,13 @@ export const IDENTITY_ENTRIES = {
   audience: 'audience',
   hubUrl: 'hub-url',
   ca: 'ca.crt',
+  /** Since when the key is the spoke's, epoch milliseconds. */
+  keySince: 'key-since-ms',
+  /** A key that is about to take over; saved before the hub hears of it. */
+  nextPrivateKey: 'next-private-key.pem',
+  /** The key before this one: a hub that went back to a backup may know no other. */
+  previousPrivateKey: 'previous-private-key.pem',
+  previousKeyId: 'previous-key-id',
   /** Digest of all others: an entry that was lost, cut off or changed makes the whole no identity. */
   digest: 'digest',
 } as const;

@@ -6,7 +6,7 @@ import type { Clock, HubLink, Kube } from '#ports';
 import type { Backoff } from '../backoff.js';
 import { secretEntries } from '../own/own-data.js';
 import type { Wake } from '../wake.js';
-import { newPrivateKeyPem, parseIdentity, saveIdentity, tokenSha256, type StoredIdentity } from './identity-keeper.js';
+import { newPrivateKeyPem, tokenSha256, type IdentityWriter, type StoredIdentity } from './identity-keeper.js';
 import type { WatchedSecret } from './watched-secret.js';
 
 /** What enrolment needs. */
@@ -19,9 +19,12 @@ export interface EnrollerParts {
   readonly wake: Wake;
   readonly joinSecret: WatchedSecret;
   readonly identitySecret: WatchedSecret;
+  readonly identities: IdentityWriter;
   /** The identity that this process knows, whatever has become of its Secret. */
   readonly known: () => StoredIdentity | undefined;
   readonly mayWrite: () => boolean;
+  /** What is to be done between enrolments, and not beside one: both change the key that the hub goes by. */
+  readonly between: () => Promise<void>;
   /** The reason why enrolment does not get on, or undefined once there is none. */
   readonly onTrouble: (error: FleetError | undefined) => void;
 }
@@ -38,6 +41,7 @@ export async function runEnroller(parts: EnrollerParts, signal: AbortSignal): Pr
       await parts.clock.sleep(parts.backoff.nextMs(), signal);
       continue;
     }
+    await parts.between();
     await parts.wake.sleep(parts.clock, IDLE_MS, signal);
   }
 }
@@ -71,18 +75,14 @@ function pendingToken(parts: EnrollerParts): string | undefined {
 async function enrol(parts: EnrollerParts, joinToken: string): Promise<void> {
   const clusterUid = (await parts.kube.find(KUBE_KINDS.namespace, { name: 'kube-system' }))?.metadata.uid;
   if (clusterUid === undefined) throw new FleetError('HUB_ENROL_NO_UID', 'transient', 'The namespace kube-system has no UID to identify this cluster by.');
-  const { privateKeyPem, before } = await ownKey(parts);
+  const before = await ownKey(parts);
+  const { privateKeyPem } = before;
   const bound = await parts.link.enrol({ joinToken, privateKeyPem, clusterUid });
-  await saveIdentity(parts.kube, parts.identitySecret.ref, { privateKeyPem, enrolledTokenSha256: tokenSha256(joinToken), bound });
-  parts.logger.info({ clusterId: bound.clusterId, keyId: bound.keyId, hubUrl: bound.hubUrl, wasClusterId: before?.bound?.clusterId }, 'enrolled with the hub');
+  await parts.identities.update((now) => ({ ...(now ?? before), privateKeyPem, enrolledTokenSha256: tokenSha256(joinToken), bound }));
+  parts.logger.info({ clusterId: bound.clusterId, keyId: bound.keyId, hubUrl: bound.hubUrl, wasClusterId: before.bound?.clusterId }, 'enrolled with the hub');
 }
 
 // The key is saved before the hub hears of it: a crash in between must not leave the token bound to a key that nobody has.
-async function ownKey(parts: EnrollerParts): Promise<{ readonly privateKeyPem: string; readonly before: StoredIdentity | undefined }> {
-  const found = await parts.kube.find(KUBE_KINDS.secret, parts.identitySecret.ref);
-  const before = (found === undefined ? undefined : parseIdentity(found)) ?? parts.known();
-  if (before !== undefined) return { privateKeyPem: before.privateKeyPem, before };
-  const privateKeyPem = newPrivateKeyPem();
-  await saveIdentity(parts.kube, parts.identitySecret.ref, { privateKeyPem, enrolledTokenSha256: undefined, bound: undefined });
-  return { privateKeyPem, before };
+function ownKey({ identities, clock }: EnrollerParts): Promise<StoredIdentity> {
+  return identities.update((now) => now ?? { privateKeyPem: newPrivateKeyPem(), keySinceMs: clock.nowMs(), enrolledTokenSha256: undefined, bound: undefined, nextPrivateKeyPem: undefined, previous: undefined });
 }

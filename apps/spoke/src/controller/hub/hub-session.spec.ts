@@ -14,6 +14,7 @@ import { ImportKeeper } from './import-keeper.js';
 import type { ReportVoice } from './report-loop.js';
 
 const NAMESPACE = 'spillway-system';
+const HOUR_MS = 3_600_000;
 const part = (name: string, address = '10.1.0.1'): MemberBackend => ({
   name: backendName('ai', name), trafficClass: 'endpoints', sessionAffinity: 'None', ports: [{ port: 80, protocol: 'TCP' }],
   endpoints: [{ address, targetPorts: [8080], ready: true, serving: true, terminating: false, zone: '', node: '' }], capacity: DEFAULT_CAPACITY,
@@ -35,7 +36,7 @@ function member(overrides: { kube?: FakeKube; clock?: FakeClock; link?: FakeHubL
     current: () => (state.backends === undefined ? undefined : { backends: state.backends, applied: undefined }),
     voice: () => state.voice,
     onIdentity: () => undefined,
-    options: { namespace: NAMESPACE, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity', reportIntervalMs: 5_000, syncWaitMs: 25_000, incompleteRetryMs: 2_000 },
+    options: { namespace: NAMESPACE, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity', reportIntervalMs: 5_000, syncWaitMs: 25_000, incompleteRetryMs: 2_000, keyAgeMaxMs: HOUR_MS },
   });
   const say = (backends: readonly MemberBackend[]): void => {
     state.backends = backends;
@@ -331,6 +332,28 @@ describe('hub session', () => {
     await until('saved', async () => Buffer.from((await savedIdentity(kube))['ca.crt'] ?? '', 'base64').toString() === 'ca-1 and ca-2', clock);
     await settle();
     expect(session.identity?.caBundlePem).toBe('ca-1 and ca-2');
+    await session.stop();
+  });
+
+  it('a key is rotated while the link works, and nothing else of the identity changes', async () => {
+    const { kube, link, session, say, clock } = member();
+    link.addToken('t1', 'east-1');
+    putToken(kube, 't1');
+    session.start();
+    say([part('a')]);
+    await until('linked', () => session.status().phase === 'linked', clock);
+    const before = await savedIdentity(kube);
+    const since = session.status().keySinceMs ?? Infinity;
+    await clock.advance(HOUR_MS);
+    await until('rotated', () => (session.status().keySinceMs ?? 0) > since, clock, 1_000);
+    const after = await savedIdentity(kube);
+    expect(after['private-key.pem']).not.toBe(before['private-key.pem']);
+    expect(after).toMatchObject(Object.fromEntries(['cluster-id', 'hub-url', 'ca.crt', 'audience', 'enrolled-token-sha256'].map((key) => [key, before[key]])));
+    // The link goes on under the new key, long after the old one has ended.
+    await clock.advance(HOUR_MS / 2);
+    say([part('a'), part('b')]);
+    await until('b is reported', () => link.reported.get(east)?.has(backendName('ai', 'b')), clock);
+    expect(link.enrolCalls).toBe(1);
     await session.stop();
   });
 });

@@ -6,9 +6,10 @@ import { Backoff } from '../backoff.js';
 import { Wake } from '../wake.js';
 import { runEnroller } from './enroller.js';
 import { CLOCK_SKEW_WARN_MS, type HubPhase, type HubStatus } from './hub-status.js';
-import { parseIdentity, saveIdentity, type StoredIdentity } from './identity-keeper.js';
+import { IdentityWriter, parseIdentity, type StoredIdentity } from './identity-keeper.js';
 import type { ImportKeeper } from './import-keeper.js';
 import { needsFull } from './import-state.js';
+import { KeyRotator } from './key-rotator.js';
 import { runReportLoop, type Reportable, type ReportVoice } from './report-loop.js';
 import { runSyncLoop } from './sync-loop.js';
 import { WatchedSecret } from './watched-secret.js';
@@ -36,6 +37,7 @@ export interface HubSessionOptions {
   readonly reportIntervalMs: number;
   readonly syncWaitMs: number;
   readonly incompleteRetryMs: number;
+  readonly keyAgeMaxMs: number;
 }
 
 type Call = 'report' | 'sync';
@@ -46,6 +48,8 @@ export class HubSession {
   readonly #wakes = { enrol: new Wake(), report: new Wake(), sync: new Wake(), link: new Wake() };
   readonly #join: WatchedSecret;
   readonly #identitySecret: WatchedSecret;
+  readonly #identities: IdentityWriter;
+  readonly #rotator: KeyRotator;
   readonly #tasks: Promise<void>[] = [];
   readonly #failures = new Map<Call, FleetError>();
   readonly #lastMs = new Map<Call, number>();
@@ -57,6 +61,8 @@ export class HubSession {
     const { kube, options } = parts;
     this.#join = new WatchedSecret(kube, { namespace: options.namespace, name: options.joinSecretName }, () => this.#wakes.enrol.ring());
     this.#identitySecret = new WatchedSecret(kube, { namespace: options.namespace, name: options.identitySecretName }, () => this.#readIdentity());
+    this.#identities = new IdentityWriter(kube, this.#identitySecret.ref, () => this.#identity);
+    this.#rotator = new KeyRotator({ ...parts, identities: this.#identities, phase: () => this.#phase(), mayWrite: () => this.#mayWrite(), keyAgeMaxMs: options.keyAgeMaxMs });
   }
 
   start(): void {
@@ -64,7 +70,7 @@ export class HubSession {
     this.#join.start();
     this.#identitySecret.start();
     this.#tasks.push(
-      runEnroller({ ...this.parts, backoff: new Backoff(this.parts.random), wake: this.#wakes.enrol, joinSecret: this.#join, identitySecret: this.#identitySecret, known: () => this.#identity, mayWrite: () => this.parts.voice() === 'write', onTrouble: (error) => (this.#enrolTrouble = error) }, signal),
+      runEnroller({ ...this.parts, backoff: new Backoff(this.parts.random), wake: this.#wakes.enrol, joinSecret: this.#join, identitySecret: this.#identitySecret, identities: this.#identities, known: () => this.#identity, mayWrite: () => this.#mayWrite(), between: () => this.#rotator.turn(this.#identity), onTrouble: (error) => (this.#enrolTrouble = error) }, signal),
       this.#runLink(signal),
     );
   }
@@ -102,7 +108,11 @@ export class HubSession {
 
   status(): HubStatus {
     const failure = this.#enrolTrouble ?? this.#failures.get('report') ?? this.#failures.get('sync');
-    return { phase: this.#phase(), message: failure?.message ?? '', lastReportMs: this.#lastMs.get('report'), lastSyncMs: this.#lastMs.get('sync'), clockOffsetMs: this.parts.link.clockOffsetMs() };
+    return { phase: this.#phase(), message: failure?.message ?? '', lastReportMs: this.#lastMs.get('report'), lastSyncMs: this.#lastMs.get('sync'), clockOffsetMs: this.parts.link.clockOffsetMs(), keySinceMs: this.#identity?.keySinceMs };
+  }
+
+  #mayWrite(): boolean {
+    return this.parts.voice() === 'write';
   }
 
   #phase(): HubPhase {
@@ -113,7 +123,7 @@ export class HubSession {
     const failure = this.#failures.get('report') ?? this.#failures.get('sync');
     if (failure === undefined) return this.#lastMs.size > 0 ? 'linked' : 'away';
     if (failure.code === 'HUB_UNKNOWN_MEMBER') return 'unknown-member';
-    return failure.kind === 'user' ? 'refused' : 'away';
+    return failure.kind === 'transient' ? 'away' : 'refused';
   }
 
   #readIdentity(): void {
@@ -134,7 +144,7 @@ export class HubSession {
 
   // Whoever deleted or emptied the Secret took nothing from the hub: the key still opens it, and its token would not again.
   #putBack(identity: StoredIdentity): void {
-    const { kube, logger, clock, random, voice } = this.parts;
+    const { logger, clock, random } = this.parts;
     if (this.#isPuttingBack) return;
     this.#isPuttingBack = true;
     const { signal } = this.#stop;
@@ -143,8 +153,8 @@ export class HubSession {
     const run = async (): Promise<void> => {
       while (!signal.aborted && isLost()) {
         try {
-          if (voice() === 'write') {
-            await saveIdentity(kube, this.#identitySecret.ref, identity);
+          if (this.#mayWrite()) {
+            await this.#identities.update((now) => now ?? identity);
             logger.warn({ code: 'IDENTITY_PUT_BACK', secret: this.#identitySecret.ref.name }, 'the identity Secret was gone or broken; it was put back');
             return;
           }
@@ -206,8 +216,9 @@ export class HubSession {
     if (answer.caBundlePem === undefined || identity?.bound === undefined || answer.caBundlePem === identity.bound.caBundlePem) return;
     const renewed = { ...identity, bound: { ...identity.bound, caBundlePem: answer.caBundlePem } };
     this.#identity = renewed;
-    if (this.parts.voice() !== 'write') return;
-    saveIdentity(this.parts.kube, this.#identitySecret.ref, renewed).catch((err: unknown) => this.parts.logger.warn({ err }, 'could not save the hub\'s new CA bundle'));
+    if (!this.#mayWrite()) return;
+    const { caBundlePem } = answer;
+    this.#identities.update((now) => (now?.bound?.hubUrl === renewed.bound.hubUrl ? { ...now, bound: { ...now.bound, caBundlePem } } : now)).catch((err: unknown) => this.parts.logger.warn({ err }, 'could not save the hub\'s new CA bundle'));
   }
 
   #succeeded(call: Call): void {

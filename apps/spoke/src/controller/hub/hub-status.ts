@@ -9,6 +9,8 @@ export interface HubStatus {
   readonly lastReportMs: number | undefined;
   readonly lastSyncMs: number | undefined;
   readonly clockOffsetMs: number | undefined;
+  /** Since when the key that signs for this cluster is in use, epoch ms. */
+  readonly keySinceMs: number | undefined;
 }
 
 /** A clock offset from here on is worth a warning. */
