@@ -139,7 +139,7 @@ describeHere('the controller on a real API server', () => {
   });
 
   it('a token of a node agent speaks for its own node, and no other token does', async () => {
-    const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: ['spillway-spoke-node'], trustMs: 60_000, refuseMs: 1_000, cacheEntriesMax: 10 });
+    const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: ['spillway-spoke-node'], trustMs: 60_000, refuseMs: 1_000, cacheEntriesMax: 10, asksMax: 16, refusalsPerSourceMax: 20, refusalWindowMs: 60_000 });
     const token = async (account: string, audience: string): Promise<string> => {
       await create(KUBE_KINDS.serviceAccount, { namespace: SYSTEM, name: account }, {}).catch(() => undefined);
       const pod = await create(KUBE_KINDS.pod, { namespace: SYSTEM, name: `${account}-${audience.length}` }, { spec: { nodeName: 'n1', serviceAccountName: account, containers: [{ name: 'c', image: 'none' }] } });
@@ -148,10 +148,10 @@ describeHere('the controller on a real API server', () => {
       return answer.status.token;
     };
     nodeToken = await token('spillway-spoke-node', 'spillway-xds');
-    expect(await reviewer.review(nodeToken)).toEqual({ serviceAccount: 'spillway-spoke-node', nodeName: 'n1', podName: 'spillway-spoke-node-12' });
-    await expect(reviewer.review(await token('someone-else', 'spillway-xds'))).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
-    await expect(reviewer.review(await token('spillway-spoke-node', 'elsewhere'))).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
-    await expect(reviewer.review('forged')).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
+    expect(await reviewer.review(nodeToken, '10.0.0.1')).toEqual({ serviceAccount: 'spillway-spoke-node', nodeName: 'n1', podName: 'spillway-spoke-node-12' });
+    await expect(reviewer.review(await token('someone-else', 'spillway-xds'), '10.0.0.1')).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
+    await expect(reviewer.review(await token('spillway-spoke-node', 'elsewhere'), '10.0.0.1')).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
+    await expect(reviewer.review('forged', '10.0.0.1')).rejects.toMatchObject({ code: 'XDS_UNAUTHENTICATED' });
   });
 
   it('a join token leads to a saved identity, a report and a last good state from which the next start serves', async () => {

@@ -8,7 +8,7 @@ import { TokenReviewer } from './xds/token-reviewer.js';
 import { DNS_ACCOUNT, NODE_ACCOUNT, XdsListener } from './xds/xds-listener.js';
 
 const SERVICE_NAME = 'spillway-spoke-controller';
-const TOKEN_LIMITS = { trustMs: 60_000, refuseMs: 5_000, cacheEntriesMax: 10_000 } as const;
+const TOKEN_LIMITS = { trustMs: 60_000, refuseMs: 5_000, cacheEntriesMax: 10_000, asksMax: 16, refusalsPerSourceMax: 20, refusalWindowMs: 60_000 } as const;
 const TLS_CHECK_MS = 60_000;
 
 /**

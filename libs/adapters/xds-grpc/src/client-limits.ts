@@ -26,8 +26,3 @@ export const XDS_CLIENT_LIMITS: XdsClientLimits = {
   unansweredMax: 1_000,
   unreadBytesMax: 16 * 1024 * 1024,
 };
-
-const REASON_LENGTH_MAX = 500;
-
-/** A reason short enough for a log line and a refusal, whatever the peer put into it. */
-export const shortReason = (reason: string): string => (reason.length > REASON_LENGTH_MAX ? `${reason.slice(0, REASON_LENGTH_MAX)}…` : reason);

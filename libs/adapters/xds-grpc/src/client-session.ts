@@ -5,9 +5,10 @@ import { isFleetError } from '#domain/fleet';
 import type { Logger } from '#platform';
 
 import type { ClientApplier } from './client-applier.js';
-import { shortReason, type XdsClientLimits } from './client-limits.js';
+import type { XdsClientLimits } from './client-limits.js';
 import { asking, isComplete, receiveResponse, versionsOf, wantedLoadAssignments, withoutUnwanted, type ClientState } from './client-state.js';
 import { deltaAdsService, KEEPALIVE_OPTIONS, MORE_FOLLOWS } from './delta-ads-service.js';
+import { shortText } from './short-text.js';
 
 /** What one connection needs. */
 export interface ClientSessionOptions {
@@ -149,7 +150,7 @@ class ClientSession {
 
   #break(reason: string): void {
     this.#isEnded = true;
-    this.#onBroken(shortReason(reason));
+    this.#onBroken(shortText(reason));
   }
 
   #take(response: DeltaResponse): void {
@@ -176,8 +177,8 @@ class ClientSession {
   }
 
   #refuse({ typeUrl, nonce }: DeltaResponse, reason: string): void {
-    this.#options.logger.warn({ typeUrl: shortReason(typeUrl), reason: shortReason(reason) }, 'rejected a response of the xds server');
-    this.#send({ typeUrl, responseNonce: nonce, errorMessage: shortReason(reason) });
+    this.#options.logger.warn({ typeUrl: shortText(typeUrl), reason: shortText(reason) }, 'rejected a response of the xds server');
+    this.#send({ typeUrl, responseNonce: nonce, errorMessage: shortText(reason) });
     this.#refusalsInARow += 1;
     if (this.#refusalsInARow >= this.#options.limits.refusalsMax) this.#break(`the server sent ${this.#refusalsInARow} responses in a row that cannot be used`);
   }
@@ -198,7 +199,7 @@ class ClientSession {
   #answer(received: readonly Received[], rejection: string | undefined): void {
     this.#unansweredCount -= received.length;
     for (const { typeUrl, nonce, names } of received) {
-      this.#send({ typeUrl, responseNonce: nonce, errorMessage: rejection === undefined ? undefined : shortReason(rejection) });
+      this.#send({ typeUrl, responseNonce: nonce, errorMessage: rejection === undefined ? undefined : shortText(rejection) });
       const rejected = this.#rejectedNames.get(typeUrl) ?? new Set();
       for (const name of names) rejected[rejection === undefined ? 'delete' : 'add'](name);
       this.#rejectedNames.set(typeUrl, rejected);

@@ -2,6 +2,7 @@ import type { DeltaRequest, EncodedResource } from '#contracts/envoy';
 
 import type { AckStatus } from './acknowledgements.js';
 import type { ResourceTable } from './resource-table.js';
+import { shortText } from './short-text.js';
 
 /** Resources and removals that belong into one response (or several, where they are too many for one). */
 export interface DeltaContent {
@@ -26,6 +27,7 @@ export class DeltaSubscription {
   /** Whether the first request's answer is still owed; `answered` after it was given. */
   #first: 'absent' | 'owed' | 'answered' = 'absent';
   #clientVersions: Readonly<Record<string, string>> = {};
+  #clientVersionCount = 0;
   readonly #owedNames = new Set<string>();
   #isOwedEverything = false;
   /** Table revision up to which changes were sent. */
@@ -38,8 +40,9 @@ export class DeltaSubscription {
     this.#table = table;
   }
 
+  /** The most that is remembered of this client in one way or another. */
   get nameCount(): number {
-    return this.#names.size;
+    return Math.max(this.#names.size, this.#owedNames.size, this.#rejected.size, this.#clientVersionCount);
   }
 
   get unansweredCount(): number {
@@ -105,14 +108,20 @@ export class DeltaSubscription {
     this.#unanswered.delete(responseNonce);
     for (const [name, version] of versions) {
       if (errorMessage === undefined) this.#rejected.delete(name);
-      else this.#rejected.set(name, { version, message: errorMessage });
+      else if (this.#isOurs(name)) this.#rejected.set(name, { version, message: shortText(errorMessage) });
     }
     return errorMessage === undefined ? 'ack' : 'nack';
+  }
+
+  /** Whether the client still asks for the name, or it is or was ours: what anybody may make up is not remembered. */
+  #isOurs(name: string): boolean {
+    return this.#names.has(name) || this.#table.changedAt(name) > 0;
   }
 
   #receiveFirst(request: DeltaRequest): void {
     this.#first = 'owed';
     this.#clientVersions = request.initialResourceVersions;
+    this.#clientVersionCount = Object.keys(request.initialResourceVersions).length;
     if (request.subscribe.length === 0) this.#wildcard = 'legacy';
     for (const name of request.subscribe) this.#subscribe(name);
   }
@@ -136,6 +145,7 @@ export class DeltaSubscription {
   #unsubscribe(name: string): void {
     if (name === WILDCARD) this.#wildcard = 'none';
     else this.#names.delete(name);
+    if (!this.#isOurs(name)) this.#rejected.delete(name);
     // Rule 5: a name that `*` still covers is answered, so that the client does not take it for gone.
     if (name !== WILDCARD && this.#wildcard !== 'none') this.#owedNames.add(name);
     else this.#owedNames.delete(name);
@@ -147,6 +157,7 @@ export class DeltaSubscription {
     this.#sentRevision = this.#table.revision;
     const known = this.#clientVersions;
     this.#clientVersions = {};
+    this.#clientVersionCount = 0;
     const asked = [...this.#names, ...this.#owedNames];
     const wanted = this.#wildcard === 'none' ? asked.flatMap((name) => this.#table.find(name) ?? []) : this.#table.all();
     const vanished = Object.keys(known).filter((name) => this.#wildcard !== 'none' || this.#names.has(name));

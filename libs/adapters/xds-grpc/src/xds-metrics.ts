@@ -4,6 +4,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 export interface XdsServerMetrics {
   readonly requests: Counter<'outcome'>;
   readonly refusedStreams: Counter<'reason'>;
+  readonly pauses: Counter;
 }
 
 /** Gauges that are read at scrape time. */
@@ -32,5 +33,6 @@ export function createXdsServerMetrics(registry: Registry, gauges: XdsServerGaug
   return {
     requests: new Counter({ name: 'spillway_xds_requests_total', help: 'Requests on xDS streams by what they were.', labelNames: ['outcome'], registers: [registry] }),
     refusedStreams: new Counter({ name: 'spillway_xds_refused_streams_total', help: 'Streams that were refused or ended by the server.', labelNames: ['reason'], registers: [registry] }),
+    pauses: new Counter({ name: 'spillway_xds_pauses_total', help: 'Times that a stream was not read from for a while, because it asked too fast.', registers: [registry] }),
   };
 }

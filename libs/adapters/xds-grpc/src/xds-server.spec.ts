@@ -2,6 +2,8 @@ import { status as GrpcStatus } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 
+import { FakeClock, until as eventually } from '#testing';
+
 import { CDS, EDS, RawClient, snapshotOfNames, startTestServer, until } from './xds-testing.fixture.js';
 import type { XdsServer, XdsServerOptions } from './xds-server.js';
 
@@ -260,6 +262,90 @@ describe('who may have a stream', () => {
     const client = connect(server);
     client.send(EDS, { subscribe: ['a', 'b', 'c'] });
     expect(await client.ended).toMatchObject({ code: GrpcStatus.RESOURCE_EXHAUSTED });
+  });
+
+  it.each<{ readonly name: string; readonly ask: (client: RawClient) => void }>([
+    { name: 'a giant name', ask: (client) => client.send(EDS, { subscribe: ['x'.repeat(2_000)] }) },
+    { name: 'giant names that it says it has', ask: (client) => client.send(CDS, { initialResourceVersions: { ['x'.repeat(2_000)]: '1' } }) },
+    { name: 'names given back before anything was served', ask: (client) => { client.send(CDS, { subscribe: ['*'] }); client.send(CDS, { unsubscribe: ['a', 'b', 'c'] }); } },
+    { name: 'more versions than the limit', ask: (client) => client.send(CDS, { initialResourceVersions: { a: '1', b: '1', c: '1' } }) },
+  ])('$name end the stream', async ({ ask }) => {
+    const server = await start({ limits: { namesMax: 2 } });
+    const client = connect(server);
+    ask(client);
+    expect(await client.ended).toMatchObject({ code: GrpcStatus.RESOURCE_EXHAUSTED });
+  });
+
+  it('a giant node id ends the stream', async () => {
+    const client = connect(await start());
+    client.send(CDS, { nodeId: 'x'.repeat(2_000) });
+    expect(await client.ended).toMatchObject({ code: GrpcStatus.INVALID_ARGUMENT });
+  });
+
+  it('a client that rejects whatever it asks for is heard, in few words, and what it made up is not remembered', async () => {
+    const server = await start({ limits: { namesMax: 3 } });
+    server.setSnapshot(snapshotOfNames(['a@1']));
+    const client = connect(server);
+    client.send(EDS, { nodeId: 'node-1', subscribe: ['a'] });
+    client.send(EDS, { responseNonce: (await client.next()).nonce, errorMessage: 'no'.repeat(10_000) });
+    for (let index = 0; index < 10; index += 1) {
+      client.send(EDS, { subscribe: [`made-up-${index}`] });
+      const { nonce, removed } = await client.next();
+      expect(removed).toEqual([`made-up-${index}`]);
+      client.send(EDS, { responseNonce: nonce, errorMessage: 'no', unsubscribe: [`made-up-${index}`] });
+    }
+    const status = server.acknowledgements.status('node-1', EDS, 'a');
+    expect(status.kind === 'nacked' && status.message.length).toBeLessThan(600);
+  });
+
+  it('the oldest stream of a node that opens one after another ends, and no other node’s', async () => {
+    const server = await start({ limits: { streamsPerNodeMax: 2 }, authenticate: async ({ authorization }) => ({ ok: true, identity: 'sa', nodeId: authorization ?? '' }) });
+    server.setSnapshot(snapshotOfNames(['a@1']));
+    const open = async (nodeId: string): Promise<RawClient> => {
+      const client = connect(server, nodeId);
+      client.send(CDS, { nodeId, subscribe: ['*'] });
+      await client.next();
+      return client;
+    };
+    const [other, oldest] = [await open('node-2'), await open('node-1')];
+    await open('node-1');
+    await open('node-1');
+    expect(await oldest.ended).toMatchObject({ code: GrpcStatus.ABORTED });
+    expect(server.acknowledgements.streams().map(({ nodeId }) => nodeId)).toEqual(['node-2', 'node-1', 'node-1']);
+    expect(await other.drained(CDS)).toEqual([]);
+  });
+
+  it('a stream that is old must prove again who it is, and not all at the same time', async () => {
+    const clock = new FakeClock();
+    const server = await start({ clock, limits: { streamLifeMs: 1_000 } });
+    server.setSnapshot(snapshotOfNames(['a@1']));
+    const clients = Array.from({ length: 8 }, () => connect(server));
+    for (const [index, client] of clients.entries()) {
+      client.send(CDS, { nodeId: `node-${index}`, subscribe: ['*'] });
+      await client.next();
+    }
+    await clock.advance(1_000);
+    const left = server.acknowledgements.streams().length;
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(8);
+    await clock.advance(200);
+    expect((await Promise.all(clients.map((client) => client.ended))).map(({ code }) => code)).toEqual(clients.map(() => GrpcStatus.UNAVAILABLE));
+  });
+
+  it('a client that asks without end is read no faster than its limit, and others are served meanwhile', async () => {
+    const clock = new FakeClock();
+    const registry = new Registry();
+    const server = await start({ clock, registry, limits: { requestsAtOnce: 10, requestsPerSecond: 10 } });
+    server.setSnapshot(snapshotOfNames(['a@1']));
+    const greedy = connect(server);
+    for (let index = 0; index < 500; index += 1) greedy.send('type.test/none');
+    const good = connect(server);
+    good.send(CDS, { subscribe: ['*'] });
+    expect((await good.next()).resources).toEqual(['a@1']);
+    const requests = async (): Promise<number> => Number(/requests_total\{outcome="unknown-type"\} (\d+)/.exec(await registry.metrics())?.[1]);
+    await eventually('the greedy one is not read from', async () => (await registry.metrics()).includes('spillway_xds_pauses_total 1'));
+    expect(await requests()).toBeLessThan(50);
+    await eventually('all of it is read in time', async () => (await requests()) === 500, clock, 1_000);
   });
 
   it('bytes that are no request end the stream, and the server lives on', async () => {

@@ -1,15 +1,18 @@
-import { Server, ServerCredentials, status as GrpcStatus, type ServerDuplexStream } from '@grpc/grpc-js';
+import { Server, status as GrpcStatus, type ServerDuplexStream } from '@grpc/grpc-js';
 import type { Registry } from 'prom-client';
 
 import { CLUSTER_TYPE_URL, decodeDeltaRequest, encodeCluster, encodeLoadAssignment, type DeltaRequest } from '#contracts/envoy';
 import { FleetError, isFleetError } from '#domain/fleet';
 import type { XdsSnapshot } from '#domain/xds-snapshot';
-import type { Logger } from '#platform';
+import type { Logger, PeerDoorLimits } from '#platform';
 import type { Clock } from '#ports';
 
 import type { AckStatus, XdsAcknowledgements, XdsStreamInfo } from './acknowledgements.js';
 import { deltaAdsService, KEEPALIVE_OPTIONS } from './delta-ads-service.js';
+import { listenGuarded } from './guarded-listener.js';
+import { RequestPace, type RequestPaceLimits } from './request-pace.js';
 import { ResourceTable } from './resource-table.js';
+import { shortText } from './short-text.js';
 import { createXdsServerMetrics, type XdsServerMetrics } from './xds-metrics.js';
 import { XdsStream, type StreamLimits } from './xds-stream.js';
 
@@ -25,12 +28,35 @@ export interface XdsCaller {
 export type XdsAuthentication = { readonly ok: true; readonly identity: string; readonly nodeId?: string | undefined } | { readonly ok: false; readonly message: string };
 
 /** Bounds of the server; each has a default. */
-export interface XdsServerLimits extends StreamLimits {
+export interface XdsServerLimits extends StreamLimits, PeerDoorLimits, RequestPaceLimits {
   readonly streamsMax: number;
+  /** Streams of one caller, where it is known which node it speaks for; beyond it the oldest ends. */
+  readonly streamsPerNodeMax: number;
+  /** How long a stream lasts before its caller must prove again who it is; by up to a fifth shorter or longer. */
+  readonly streamLifeMs: number;
 }
 
 /** Defaults of {@link XdsServerLimits}: a response fits gRPC's usual 4 MiB. */
-const XDS_SERVER_LIMITS: XdsServerLimits = { streamsMax: 5_000, namesMax: 50_000, responseBytesMax: 3 * 1024 * 1024 };
+const XDS_SERVER_LIMITS: XdsServerLimits = {
+  connectionsMax: 6_000,
+  connectionsPerSourceMax: 64,
+  strangersPerSourceMax: 16,
+  strangerMs: 20_000,
+  streamsMax: 5_000,
+  streamsPerNodeMax: 4,
+  streamLifeMs: 60 * 60_000,
+  namesMax: 50_000,
+  responseBytesMax: 3 * 1024 * 1024,
+  requestsPerSecond: 1_000,
+  requestsAtOnce: 5_000,
+};
+
+/** Calls that one connection may have open. */
+const STREAMS_PER_CONNECTION_MAX = 16;
+/** Kubernetes' longest name, and room. */
+const NODE_ID_LENGTH_MAX = 512;
+/** How often one stream's refusals are logged. */
+const NACK_LOG_MS = 1_000;
 
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
 /** How long peers have to close their connections when the server stops. */
@@ -67,31 +93,25 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     throw new FleetError('XDS_TLS_REQUIRED', 'user', `xDS without TLS is served on loopback only, not on ${options.host}; give a certificate and key`);
   }
   const hub = new StreamHub(options);
-  const server = new Server({ ...KEEPALIVE_OPTIONS, 'grpc.max_receive_message_length': REQUEST_BYTES_MAX, 'grpc.max_send_message_length': -1 });
+  const server = new Server({ ...KEEPALIVE_OPTIONS, 'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX, 'grpc.max_receive_message_length': REQUEST_BYTES_MAX, 'grpc.max_send_message_length': -1 });
   server.addService(deltaAdsService, { deltaAggregatedResources: (call: Call) => hub.open(call) });
-  const port = await bind(server, options);
+  const listener = await listenGuarded(server, { host: options.host, port: options.port, tls: options.tls, limits: hub.limits });
+  hub.onAdmitted = (peer) => listener.door.admit(peer);
+  listener.door.register(options.registry, 'spillway_xds');
   return {
-    port,
+    port: listener.port,
     acknowledgements: hub,
     setSnapshot: (snapshot) => hub.setSnapshot(snapshot),
     close: async () => {
+      listener.stopListening();
       hub.closeAll();
       const ended = new AbortController();
       void options.clock.sleep(SHUTDOWN_MS, ended.signal).then(() => server.forceShutdown());
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       ended.abort();
+      await listener.close();
     },
   };
-}
-
-async function bind(server: Server, { host, port, tls }: XdsServerOptions): Promise<number> {
-  const credentials = tls === undefined ? ServerCredentials.createInsecure() : ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(tls.certPem), private_key: Buffer.from(tls.keyPem) }]);
-  return new Promise((resolve, reject) => {
-    server.bindAsync(`${host.includes(':') ? `[${host}]` : host}:${port}`, credentials, (error, boundPort) => {
-      if (error === null) resolve(boundPort);
-      else reject(new FleetError('XDS_LISTEN_FAILED', 'user', `cannot serve xDS on ${host} port ${port}: ${error.message}`, { cause: error }));
-    });
-  });
 }
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
@@ -103,6 +123,11 @@ interface OpenStream {
   readonly allowedNodeId: string | undefined;
   readonly peer: string;
   readonly openedAtMs: number;
+  readonly pace: RequestPace;
+  /** Aborted when the stream has ended. */
+  readonly ended: AbortController;
+  /** Monotonic time before which no further refusal is logged. */
+  quietUntilMs: number;
   /** Empty until the first request told it (rule 6). */
   nodeId: string;
 }
@@ -110,17 +135,20 @@ interface OpenStream {
 /** All streams and the tables that they are served from. */
 class StreamHub implements XdsAcknowledgements {
   readonly #options: XdsServerOptions;
-  readonly #limits: XdsServerLimits;
+  readonly limits: XdsServerLimits;
+  /** Told the peer of each call that was authenticated. */
+  onAdmitted: (peer: string) => void = () => undefined;
   readonly #metrics: XdsServerMetrics;
   readonly #tables = { clusters: new ResourceTable(), loadAssignments: new ResourceTable(), isReady: false };
   readonly #open = new Set<OpenStream>();
   /** Calls from their first byte on, authenticated or not. */
   readonly #calls = new Set<Call>();
   readonly #listeners = new Set<(nodeId: string) => void>();
+  #servedCount = 0;
 
   constructor(options: XdsServerOptions) {
     this.#options = options;
-    this.#limits = { ...XDS_SERVER_LIMITS, ...options.limits };
+    this.limits = { ...XDS_SERVER_LIMITS, ...options.limits };
     this.#metrics = createXdsServerMetrics(options.registry, {
       streamCount: () => this.#open.size,
       awaitingCount: () => [...this.#open].filter(({ stream }) => stream.isAwaitingAnswer).length,
@@ -153,8 +181,8 @@ class StreamHub implements XdsAcknowledgements {
   /** Takes a new call: nothing of it is read before the caller is authenticated. */
   open(call: Call): void {
     call.on('error', (error: Error) => this.#options.logger.debug({ peer: call.getPeer(), reason: error.message }, 'xds stream failed'));
-    if (this.#calls.size >= this.#limits.streamsMax) {
-      this.#refuse(call, GrpcStatus.RESOURCE_EXHAUSTED, 'too-many-streams', `this server holds ${this.#limits.streamsMax} streams already; try again later`);
+    if (this.#calls.size >= this.limits.streamsMax) {
+      this.#refuse(call, GrpcStatus.RESOURCE_EXHAUSTED, 'too-many-streams', `this server holds ${this.limits.streamsMax} streams already; try again later`);
       return;
     }
     this.#calls.add(call);
@@ -190,9 +218,14 @@ class StreamHub implements XdsAcknowledgements {
       onDrain: (callback: () => void) => void call.once('drain', callback),
       onTooFarBehind: () => this.#refuse(call, GrpcStatus.ABORTED, 'too-far-behind', 'this stream is too far behind; connect again with the versions you have'),
     };
-    const open: OpenStream = { call, stream: new XdsStream(this.#tables, this.#limits, sink), identity, allowedNodeId, peer: call.getPeer(), openedAtMs: this.#options.clock.nowMs(), nodeId: '' };
+    const { clock } = this.#options;
+    const open: OpenStream = { call, stream: new XdsStream(this.#tables, this.limits, sink), identity, allowedNodeId, peer: call.getPeer(), openedAtMs: clock.nowMs(), pace: new RequestPace(this.limits, clock), ended: new AbortController(), quietUntilMs: 0, nodeId: '' };
+    this.onAdmitted(open.peer);
+    this.#endOldestOf(open);
     this.#open.add(open);
+    void this.#endInTime(open);
     const closed = (): void => {
+      open.ended.abort();
       if (this.#open.delete(open)) this.#notify(open.nodeId);
     };
     for (const event of ['close', 'cancelled', 'error'] as const) call.once(event, closed);
@@ -203,12 +236,30 @@ class StreamHub implements XdsAcknowledgements {
     });
   }
 
+  /** A caller that opens stream after stream takes no other's place. */
+  #endOldestOf({ identity, allowedNodeId }: OpenStream): void {
+    if (allowedNodeId === undefined) return;
+    const same = [...this.#open].filter((one) => one.identity === identity && one.allowedNodeId === allowedNodeId);
+    for (const { call } of same.slice(0, Math.max(0, same.length + 1 - this.limits.streamsPerNodeMax))) {
+      this.#refuse(call, GrpcStatus.ABORTED, 'replaced', `${identity} of ${allowedNodeId} has newer streams`);
+    }
+  }
+
+  // A token that expired or was withdrawn must not be good for ever; not all at once, or a thousand nodes would come back together.
+  async #endInTime({ call, ended }: OpenStream): Promise<void> {
+    this.#servedCount += 1;
+    const spread = 0.8 + 0.4 * ((this.#servedCount * GOLDEN_RATIO) % 1);
+    await this.#options.clock.sleep(this.limits.streamLifeMs * spread, ended.signal);
+    if (!ended.signal.aborted) this.#refuse(call, GrpcStatus.UNAVAILABLE, 'expired', 'this stream is old; connect again with a fresh token');
+  }
+
   #receive(open: OpenStream, bytes: Buffer): void {
     if (!this.#open.has(open)) return;
     try {
       const request = decodeDeltaRequest(bytes);
       if (!this.#identify(open, request.nodeId)) return;
       this.#take(open, request);
+      this.#keepPace(open, request);
     } catch (error) {
       if (!isFleetError(error)) throw error;
       this.#refuse(open.call, GrpcStatus.INVALID_ARGUMENT, 'invalid-request', error.message);
@@ -221,18 +272,34 @@ class StreamHub implements XdsAcknowledgements {
       this.#refuse(open.call, GrpcStatus.PERMISSION_DENIED, 'foreign-node', `${open.identity} may not speak for node ${nodeId}`);
       return false;
     }
+    if (nodeId.length > NODE_ID_LENGTH_MAX) {
+      this.#refuse(open.call, GrpcStatus.INVALID_ARGUMENT, 'invalid-request', `a node id has ${NODE_ID_LENGTH_MAX} characters at most`);
+      return false;
+    }
     open.nodeId = nodeId;
     return true;
+  }
+
+  /** A client that asks too fast is read no faster: it waits, nobody else does. */
+  #keepPace({ call, pace, ended }: OpenStream, { subscribe, unsubscribe }: DeltaRequest): void {
+    const all = subscribe.includes('*') ? this.#tables.clusters.size : 0;
+    const waitMs = pace.waitMs(subscribe.length + unsubscribe.length + all);
+    if (waitMs === 0) return;
+    this.#metrics.pauses.inc();
+    call.pause();
+    void this.#options.clock.sleep(waitMs, ended.signal).then(() => call.resume());
   }
 
   #take(open: OpenStream, request: DeltaRequest): void {
     const outcome = open.stream.receive(request);
     this.#metrics.requests.inc({ outcome });
-    if (outcome === 'excess') this.#refuse(open.call, GrpcStatus.RESOURCE_EXHAUSTED, 'excess', 'this stream asks for too many names, or does not answer responses');
-    if (outcome === 'unknown-type') this.#options.logger.debug({ nodeId: open.nodeId, typeUrl: request.typeUrl }, 'xds client asked for a type that is not served');
-    if (outcome === 'nack') {
+    if (outcome === 'excess') this.#refuse(open.call, GrpcStatus.RESOURCE_EXHAUSTED, 'excess', 'this stream asks for too many or too long names, or does not answer responses');
+    if (outcome === 'unknown-type') this.#options.logger.debug({ nodeId: open.nodeId, typeUrl: shortText(request.typeUrl) }, 'xds client asked for a type that is not served');
+    const nowMs = this.#options.clock.monotonicMs();
+    if (outcome === 'nack' && nowMs >= open.quietUntilMs) {
+      open.quietUntilMs = nowMs + NACK_LOG_MS;
       const type = request.typeUrl === CLUSTER_TYPE_URL ? 'cluster' : 'load_assignment';
-      this.#options.logger.warn({ nodeId: open.nodeId, type, reason: request.errorMessage }, 'xds client rejected a response');
+      this.#options.logger.warn({ nodeId: open.nodeId, type, reason: shortText(request.errorMessage ?? '') }, 'xds client rejected a response');
     }
     this.#notify(open.nodeId);
   }
@@ -242,6 +309,9 @@ class StreamHub implements XdsAcknowledgements {
     for (const listener of this.#listeners) listener(nodeId);
   }
 }
+
+/** Its multiples, modulo 1, are spread evenly however many there are. */
+const GOLDEN_RATIO = 0.618_033_988_749_895;
 
 function fail(call: Call, code: GrpcStatus, details: string): void {
   call.emit('error', { code, details });

@@ -35,6 +35,9 @@ interface Part {
   readonly content: DeltaContent;
 }
 
+/** Ours have four Kubernetes names at most. */
+const NAME_LENGTH_MAX = 1_024;
+
 /**
  * One client's delta ADS stream: serves both resource types in make-before-break order and holds at most one unanswered
  * round of changes. While a client is slow to read or to acknowledge, changes do not queue: it gets their sum later.
@@ -69,6 +72,7 @@ export class XdsStream {
   receive(request: DeltaRequest): RequestOutcome {
     const subscription = this.#findSubscription(request.typeUrl);
     if (subscription === undefined) return 'unknown-type';
+    if ([request.subscribe, request.unsubscribe, Object.keys(request.initialResourceVersions)].some((names) => names.some((name) => name.length > NAME_LENGTH_MAX))) return 'excess';
     const verdict = subscription.receive(request);
     this.#roundNonces.delete(request.responseNonce);
     if (subscription.nameCount > this.#limits.namesMax || subscription.unansweredCount > UNANSWERED_RESPONSES_MAX) return 'excess';

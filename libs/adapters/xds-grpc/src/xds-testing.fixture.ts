@@ -96,6 +96,8 @@ export const startTestServer = async (options: Partial<XdsServerOptions> = {}): 
     logger: createLogger({ app: 'test', level: 'silent' }),
     registry: new Registry(),
     ...options,
+    // All of a test comes from one address.
+    limits: { connectionsPerSourceMax: 10_000, strangersPerSourceMax: 10_000, ...options.limits },
   });
 
 /** Resolves when the server has noted something of a node that makes the condition true. */

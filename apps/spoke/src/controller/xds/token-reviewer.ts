@@ -23,6 +23,11 @@ export interface TokenReviewerOptions {
   readonly trustMs: number;
   readonly refuseMs: number;
   readonly cacheEntriesMax: number;
+  /** Questions to the API server at once. */
+  readonly asksMax: number;
+  /** Tokens of one source address that the API server refused, within {@link refusalWindowMs}; after that it is not asked. */
+  readonly refusalsPerSourceMax: number;
+  readonly refusalWindowMs: number;
 }
 
 type Verdict = { readonly untilMs: number } & ({ readonly caller: ReviewedCaller } | { readonly refusal: string });
@@ -33,6 +38,9 @@ const POD_NAME_EXTRA = 'authentication.kubernetes.io/pod-name';
 /** Asks the API server whose a token is (TokenReview), and remembers a bounded number of answers for a bounded time. */
 export class TokenReviewer {
   readonly #verdicts = new Map<string, Verdict>();
+  /** By source address, in the order of the window's start. */
+  readonly #refusals = new Map<string, { readonly sinceMs: number; count: number }>();
+  #askCount = 0;
 
   constructor(
     private readonly kube: Kube,
@@ -40,14 +48,42 @@ export class TokenReviewer {
     private readonly options: TokenReviewerOptions,
   ) {}
 
-  /** The caller, or throws XDS_UNAUTHENTICATED (`user`), or what the API server's absence throws (`transient`). */
-  async review(token: string): Promise<ReviewedCaller> {
+  /**
+   * The caller, or throws XDS_UNAUTHENTICATED (`user`), XDS_REVIEWS_BUSY (`transient`), or what the API server's absence throws
+   * (`transient`). `source` is the address that the token came from: no source can make the API server judge token after token.
+   */
+  async review(token: string, source: string): Promise<ReviewedCaller> {
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#verdicts.get(key);
-    const verdict = known !== undefined && this.clock.monotonicMs() < known.untilMs ? known : await this.#ask(token);
+    const verdict = known !== undefined && this.clock.monotonicMs() < known.untilMs ? known : await this.#askFor(token, source);
     this.#remember(key, verdict);
     if ('caller' in verdict) return verdict.caller;
     throw new FleetError('XDS_UNAUTHENTICATED', 'user', verdict.refusal);
+  }
+
+  async #askFor(token: string, source: string): Promise<Verdict> {
+    const refusals = this.#refusalsOf(source);
+    if (refusals.count >= this.options.refusalsPerSourceMax) throw new FleetError('XDS_UNAUTHENTICATED', 'user', 'Too many tokens that may not call came from this address; wait a minute, then send the right one.');
+    if (this.#askCount >= this.options.asksMax) throw new FleetError('XDS_REVIEWS_BUSY', 'transient', 'Too many tokens are being checked; connect again.');
+    this.#askCount += 1;
+    try {
+      const verdict = await this.#ask(token);
+      if ('refusal' in verdict) refusals.count += 1;
+      return verdict;
+    } finally {
+      this.#askCount -= 1;
+    }
+  }
+
+  #refusalsOf(source: string): { count: number } {
+    const nowMs = this.clock.monotonicMs();
+    const known = this.#refusals.get(source);
+    if (known !== undefined && nowMs - known.sinceMs < this.options.refusalWindowMs) return known;
+    const fresh = { sinceMs: nowMs, count: 0 };
+    this.#refusals.delete(source);
+    this.#refusals.set(source, fresh);
+    forgetOldest(this.#refusals, this.options.cacheEntriesMax);
+    return fresh;
   }
 
   async #ask(token: string): Promise<Verdict> {
@@ -75,10 +111,13 @@ export class TokenReviewer {
   #remember(key: string, verdict: Verdict): void {
     this.#verdicts.delete(key);
     this.#verdicts.set(key, verdict);
-    if (this.#verdicts.size <= this.options.cacheEntriesMax) return;
-    const oldest = this.#verdicts.keys().next();
-    if (oldest.done !== true) this.#verdicts.delete(oldest.value);
+    forgetOldest(this.#verdicts, this.options.cacheEntriesMax);
   }
+}
+
+function forgetOldest(entries: Map<string, unknown>, max: number): void {
+  const [oldest] = entries.keys();
+  if (entries.size > max && oldest !== undefined) entries.delete(oldest);
 }
 
 const record = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});

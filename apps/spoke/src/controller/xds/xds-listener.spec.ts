@@ -28,7 +28,7 @@ function listener(startMs = Date.now()) {
   const kube = new FakeKube({ clock });
   kube.seed(KUBE_KINDS.service, { apiVersion: 'v1', kind: 'Service', metadata: { namespace: SYSTEM, name: 'spillway-spoke-controller' }, spec: { clusterIP: '127.0.0.1' } });
   kube.tokens.set('node-token', { username: `system:serviceaccount:${SYSTEM}:${NODE_ACCOUNT}`, audiences: ['spillway-xds'], extra: { 'authentication.kubernetes.io/node-name': ['n1'], 'authentication.kubernetes.io/pod-name': ['agent-n1'] } });
-  const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: [NODE_ACCOUNT, DNS_ACCOUNT], trustMs: 60_000, refuseMs: 5_000, cacheEntriesMax: 100 });
+  const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: [NODE_ACCOUNT, DNS_ACCOUNT], trustMs: 60_000, refuseMs: 5_000, cacheEntriesMax: 100, asksMax: 16, refusalsPerSourceMax: 20, refusalWindowMs: 60_000 });
   const registry = new Registry();
   const server = new XdsListener({ kube, clock, random: new FakeRandom(1), logger, registry, reviewer, options: { host: '127.0.0.1', port: 0, namespace: SYSTEM, serviceName: 'spillway-spoke-controller', tlsSecretName: 'spillway-xds-tls', caConfigMapName: 'spillway-xds-ca', checkMs: DAY_MS } });
   closing.push(server);

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-import { startXdsServer, type AckStatus, type XdsAuthentication, type XdsServer, type XdsStreamInfo } from '#adapters/xds-grpc';
+import { startXdsServer, type AckStatus, type XdsAuthentication, type XdsCaller, type XdsServer, type XdsStreamInfo } from '#adapters/xds-grpc';
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { isFleetError } from '#domain/fleet';
 import type { XdsSnapshot } from '#domain/xds-snapshot';
@@ -133,7 +133,7 @@ export class XdsListener implements PlanServer {
       host: options.host,
       port: before?.port ?? options.port,
       tls: { certPem: tls.certificatePem, keyPem: tls.privateKeyPem },
-      authenticate: (caller) => this.#authenticate(caller.authorization),
+      authenticate: (caller) => this.#authenticate(caller),
       clock,
       logger,
       registry,
@@ -146,13 +146,15 @@ export class XdsListener implements PlanServer {
     logger.info({ port: server.port, renewAt: new Date(tls.renewAtMs).toISOString() }, 'xds listener is open');
   }
 
-  async #authenticate(authorization: string | undefined): Promise<XdsAuthentication> {
+  async #authenticate({ authorization, peer }: XdsCaller): Promise<XdsAuthentication> {
     const token = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) return { ok: false, message: 'Send a ServiceAccount token of the audience spillway-xds as Authorization: Bearer.' };
     try {
-      const caller = await this.parts.reviewer.review(token);
+      const { serviceAccount, nodeName, podName } = await this.parts.reviewer.review(token, peer.slice(0, peer.lastIndexOf(':')));
       // A node agent speaks for the node that its pod is bound to, and nobody else does: its word makes Gateways Programmed.
-      return { ok: true, identity: caller.serviceAccount, nodeId: caller.serviceAccount === NODE_ACCOUNT ? caller.nodeName : caller.podName };
+      const nodeId = serviceAccount === NODE_ACCOUNT ? nodeName : podName;
+      if (nodeId === undefined) return { ok: false, message: `This token of ${serviceAccount} is bound to no pod, so it speaks for nobody; send the one that the kubelet projects into the pod.` };
+      return { ok: true, identity: serviceAccount, nodeId };
     } catch (error) {
       if (isFleetError(error) && error.kind === 'user') return { ok: false, message: error.message };
       throw error;
