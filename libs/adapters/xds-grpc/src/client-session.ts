@@ -7,7 +7,7 @@ import type { Logger } from '#platform';
 import type { ClientApplier } from './client-applier.js';
 import type { XdsClientLimits } from './client-limits.js';
 import { asking, isComplete, receiveResponse, versionsOf, wantedLoadAssignments, withoutUnwanted, type ClientState } from './client-state.js';
-import { deltaAdsService, KEEPALIVE_OPTIONS, MORE_FOLLOWS } from './delta-ads-service.js';
+import { adsService, KEEPALIVE_OPTIONS, MORE_FOLLOWS } from './ads-service.js';
 import { shortText } from './short-text.js';
 
 /** What one connection needs. */
@@ -74,7 +74,7 @@ async function open({ target, tls, readToken, limits }: ClientSessionOptions): P
   const security = tls === undefined ? credentials.createInsecure() : credentials.createSsl(Buffer.from(await tls.readCaPem()));
   const naming: ChannelOptions = tls === undefined ? {} : { 'grpc.ssl_target_name_override': tls.serverName, 'grpc.default_authority': tls.serverName };
   const client = new Client(target, security, { ...KEEPALIVE_OPTIONS, ...naming, 'grpc.use_local_subchannel_pool': 1, 'grpc.max_receive_message_length': limits.responseBytesMax });
-  const { path, requestSerialize, responseDeserialize } = deltaAdsService.deltaAggregatedResources;
+  const { path, requestSerialize, responseDeserialize } = adsService.deltaAggregatedResources;
   return { client, call: client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata) };
 }
 

@@ -1,20 +1,21 @@
 import { Server, status as GrpcStatus, type ServerDuplexStream } from '@grpc/grpc-js';
 import type { Registry } from 'prom-client';
 
-import { CLUSTER_TYPE_URL, decodeDeltaRequest, encodeCluster, encodeLoadAssignment, type DeltaRequest } from '#contracts/envoy';
+import { CLUSTER_TYPE_URL, decodeDeltaRequest, decodeSotwRequest, encodeCluster, encodeListener, encodeLoadAssignment, LISTENER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL, type DeltaRequest } from '#contracts/envoy';
 import { FleetError, isFleetError } from '#domain/fleet';
-import type { XdsSnapshot } from '#domain/xds-snapshot';
+import { parseFrontends, renderXdsListeners, type XdsSnapshot } from '#domain/xds-snapshot';
 import type { Logger, PeerDoorLimits } from '#platform';
 import type { Clock } from '#ports';
 
 import type { AckStatus, XdsAcknowledgements, XdsStreamInfo } from './acknowledgements.js';
-import { deltaAdsService, KEEPALIVE_OPTIONS } from './delta-ads-service.js';
+import { adsService, KEEPALIVE_OPTIONS } from './ads-service.js';
 import { listenGuarded } from './guarded-listener.js';
 import { RequestPace, type RequestPaceLimits } from './request-pace.js';
 import { ResourceTable } from './resource-table.js';
 import { shortText } from './short-text.js';
+import { SotwStream } from './sotw-stream.js';
 import { createXdsServerMetrics, type XdsServerMetrics } from './xds-metrics.js';
-import { XdsStream, type StreamLimits } from './xds-stream.js';
+import { XdsStream, type RequestOutcome, type StreamLimits, type StreamSink } from './xds-stream.js';
 
 /** Who opens a stream, before anybody checked it. */
 export interface XdsCaller {
@@ -87,14 +88,17 @@ export interface XdsServer {
   close(): Promise<void>;
 }
 
-/** Starts a delta ADS server for clusters and load assignments. Throws FleetError XDS_TLS_REQUIRED or XDS_LISTEN_FAILED. */
+/**
+ * Starts an ADS server: clusters and load assignments on delta streams, for our own clients and Envoy, and listeners too on
+ * state-of-the-world streams, for gRPC clients. Throws FleetError XDS_TLS_REQUIRED or XDS_LISTEN_FAILED.
+ */
 export async function startXdsServer(options: XdsServerOptions): Promise<XdsServer> {
   if (options.tls === undefined && !LOOPBACK_HOSTS.includes(options.host)) {
     throw new FleetError('XDS_TLS_REQUIRED', 'user', `xDS without TLS is served on loopback only, not on ${options.host}; give a certificate and key`);
   }
   const hub = new StreamHub(options);
   const server = new Server({ ...KEEPALIVE_OPTIONS, 'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX, 'grpc.max_receive_message_length': REQUEST_BYTES_MAX, 'grpc.max_send_message_length': -1 });
-  server.addService(deltaAdsService, { deltaAggregatedResources: (call: Call) => hub.open(call) });
+  server.addService(adsService, { deltaAggregatedResources: (call: Call) => hub.open(call, 'delta'), streamAggregatedResources: (call: Call) => hub.open(call, 'sotw') });
   const listener = await listenGuarded(server, { host: options.host, port: options.port, tls: options.tls, limits: hub.limits });
   hub.onAdmitted = (peer) => listener.door.admit(peer);
   listener.door.register(options.registry, 'spillway_xds');
@@ -116,9 +120,12 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
+/** How a stream speaks: differences, or the state of the world. */
+type Variant = 'delta' | 'sotw';
+
 interface OpenStream {
   readonly call: Call;
-  readonly stream: XdsStream;
+  readonly stream: XdsStream | SotwStream;
   readonly identity: string;
   readonly allowedNodeId: string | undefined;
   readonly peer: string;
@@ -128,7 +135,7 @@ interface OpenStream {
   readonly ended: AbortController;
   /** Monotonic time before which no further refusal is logged. */
   quietUntilMs: number;
-  /** Empty until the first request told it (rule 6). */
+  /** Empty until the first request told it (rule 6), and for gRPC clients: no node speaks that way. */
   nodeId: string;
 }
 
@@ -139,7 +146,8 @@ class StreamHub implements XdsAcknowledgements {
   /** Told the peer of each call that was authenticated. */
   onAdmitted: (peer: string) => void = () => undefined;
   readonly #metrics: XdsServerMetrics;
-  readonly #tables = { clusters: new ResourceTable(), loadAssignments: new ResourceTable(), isReady: false };
+  readonly #tables = { listeners: new ResourceTable(), clusters: new ResourceTable(), loadAssignments: new ResourceTable(), isReady: false };
+  #servedClusters: XdsSnapshot['clusters'] | undefined;
   readonly #open = new Set<OpenStream>();
   /** Calls from their first byte on, authenticated or not. */
   readonly #calls = new Set<Call>();
@@ -160,6 +168,9 @@ class StreamHub implements XdsAcknowledgements {
     const revision = this.#tables.clusters.revision + 1;
     this.#tables.clusters.replace(snapshot.clusters, revision, encodeCluster);
     this.#tables.loadAssignments.replace(snapshot.loadAssignments, revision, encodeLoadAssignment);
+    // Listeners follow from clusters alone; endpoints and shares change much oftener.
+    if (snapshot.clusters !== this.#servedClusters) this.#tables.listeners.replace(renderXdsListeners(parseFrontends(snapshot.clusters)), revision, encodeListener);
+    this.#servedClusters = snapshot.clusters;
     this.#tables.isReady = true;
     for (const { stream } of this.#open) stream.flush();
   }
@@ -170,7 +181,7 @@ class StreamHub implements XdsAcknowledgements {
 
   status(nodeId: string, typeUrl: Parameters<XdsAcknowledgements['status']>[1], resourceName: string): AckStatus {
     const newest = [...this.#open].findLast((one) => one.nodeId === nodeId);
-    return newest?.stream.status(typeUrl, resourceName) ?? { kind: 'unknown' };
+    return newest?.stream instanceof XdsStream ? newest.stream.status(typeUrl, resourceName) : { kind: 'unknown' };
   }
 
   onChange(listener: (nodeId: string) => void): () => void {
@@ -179,7 +190,7 @@ class StreamHub implements XdsAcknowledgements {
   }
 
   /** Takes a new call: nothing of it is read before the caller is authenticated. */
-  open(call: Call): void {
+  open(call: Call, variant: Variant): void {
     call.on('error', (error: Error) => this.#options.logger.debug({ peer: call.getPeer(), reason: error.message }, 'xds stream failed'));
     if (this.#calls.size >= this.limits.streamsMax) {
       this.#refuse(call, GrpcStatus.RESOURCE_EXHAUSTED, 'too-many-streams', `this server holds ${this.limits.streamsMax} streams already; try again later`);
@@ -187,19 +198,19 @@ class StreamHub implements XdsAcknowledgements {
     }
     this.#calls.add(call);
     for (const event of ['close', 'cancelled', 'end', 'error'] as const) call.once(event, () => this.#calls.delete(call));
-    void this.#authenticate(call);
+    void this.#authenticate(call, variant);
   }
 
   closeAll(): void {
     for (const call of this.#calls) fail(call, GrpcStatus.UNAVAILABLE, 'the server is stopping; connect again');
   }
 
-  async #authenticate(call: Call): Promise<void> {
+  async #authenticate(call: Call, variant: Variant): Promise<void> {
     const [authorization] = call.metadata.get('authorization').map(String);
     try {
       const result = await this.#options.authenticate({ authorization, peer: call.getPeer() });
       if (call.cancelled || !this.#calls.has(call)) return;
-      if (result.ok) this.#serve(call, result.identity, result.nodeId);
+      if (result.ok) this.#serve(call, variant, result);
       else this.#refuse(call, GrpcStatus.UNAUTHENTICATED, 'unauthenticated', result.message);
     } catch (error) {
       this.#refuse(call, GrpcStatus.UNAVAILABLE, 'authentication-unavailable', 'who you are cannot be checked now; try again later');
@@ -212,14 +223,15 @@ class StreamHub implements XdsAcknowledgements {
     fail(call, code, message);
   }
 
-  #serve(call: Call, identity: string, allowedNodeId: string | undefined): void {
-    const sink = {
+  #serve(call: Call, variant: Variant, { identity, nodeId: allowedNodeId }: { readonly identity: string; readonly nodeId?: string | undefined }): void {
+    const sink: StreamSink = {
       write: (bytes: Uint8Array) => call.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
       onDrain: (callback: () => void) => void call.once('drain', callback),
       onTooFarBehind: () => this.#refuse(call, GrpcStatus.ABORTED, 'too-far-behind', 'this stream is too far behind; connect again with the versions you have'),
     };
     const { clock } = this.#options;
-    const open: OpenStream = { call, stream: new XdsStream(this.#tables, this.limits, sink), identity, allowedNodeId, peer: call.getPeer(), openedAtMs: clock.nowMs(), pace: new RequestPace(this.limits, clock), ended: new AbortController(), quietUntilMs: 0, nodeId: '' };
+    const stream = variant === 'delta' ? new XdsStream(this.#tables, this.limits, sink) : new SotwStream(this.#tables, this.limits, sink);
+    const open: OpenStream = { call, stream, identity, allowedNodeId, peer: call.getPeer(), openedAtMs: clock.nowMs(), pace: new RequestPace(this.limits, clock), ended: new AbortController(), quietUntilMs: 0, nodeId: '' };
     this.onAdmitted(open.peer);
     this.#endOldestOf(open);
     this.#open.add(open);
@@ -256,10 +268,17 @@ class StreamHub implements XdsAcknowledgements {
   #receive(open: OpenStream, bytes: Buffer): void {
     if (!this.#open.has(open)) return;
     try {
+      if (open.stream instanceof SotwStream) {
+        const request = decodeSotwRequest(bytes);
+        this.#note(open, open.stream.receive(request), request);
+        this.#keepPace(open, { names: request.names, all: 0 });
+        return;
+      }
       const request = decodeDeltaRequest(bytes);
       if (!this.#identify(open, request.nodeId)) return;
-      this.#take(open, request);
-      this.#keepPace(open, request);
+      this.#note(open, open.stream.receive(request), request);
+      this.#notify(open.nodeId);
+      this.#keepPace(open, { names: [...request.subscribe, ...request.unsubscribe], all: this.#tables.clusters.size });
     } catch (error) {
       if (!isFleetError(error)) throw error;
       this.#refuse(open.call, GrpcStatus.INVALID_ARGUMENT, 'invalid-request', error.message);
@@ -281,27 +300,24 @@ class StreamHub implements XdsAcknowledgements {
   }
 
   /** A client that asks too fast is read no faster: it waits, nobody else does. */
-  #keepPace({ call, pace, ended }: OpenStream, { subscribe, unsubscribe }: DeltaRequest): void {
-    const all = subscribe.includes('*') ? this.#tables.clusters.size : 0;
-    const waitMs = pace.waitMs(subscribe.length + unsubscribe.length + all);
+  #keepPace({ call, pace, ended }: OpenStream, { names, all }: { readonly names: readonly string[]; readonly all: number }): void {
+    const waitMs = pace.waitMs(names.length + (names.includes('*') ? all : 0));
     if (waitMs === 0) return;
     this.#metrics.pauses.inc();
     call.pause();
     void this.#options.clock.sleep(waitMs, ended.signal).then(() => call.resume());
   }
 
-  #take(open: OpenStream, request: DeltaRequest): void {
-    const outcome = open.stream.receive(request);
+  #note(open: OpenStream, outcome: RequestOutcome, { typeUrl, errorMessage }: Pick<DeltaRequest, 'typeUrl' | 'errorMessage'>): void {
+    const { logger, clock } = this.#options;
+    const { nodeId, identity } = open;
     this.#metrics.requests.inc({ outcome });
     if (outcome === 'excess') this.#refuse(open.call, GrpcStatus.RESOURCE_EXHAUSTED, 'excess', 'this stream asks for too many or too long names, or does not answer responses');
-    if (outcome === 'unknown-type') this.#options.logger.debug({ nodeId: open.nodeId, typeUrl: shortText(request.typeUrl) }, 'xds client asked for a type that is not served');
-    const nowMs = this.#options.clock.monotonicMs();
-    if (outcome === 'nack' && nowMs >= open.quietUntilMs) {
-      open.quietUntilMs = nowMs + NACK_LOG_MS;
-      const type = request.typeUrl === CLUSTER_TYPE_URL ? 'cluster' : 'load_assignment';
-      this.#options.logger.warn({ nodeId: open.nodeId, type, reason: shortText(request.errorMessage ?? '') }, 'xds client rejected a response');
-    }
-    this.#notify(open.nodeId);
+    if (outcome === 'unknown-type') logger.debug({ nodeId, identity, typeUrl: shortText(typeUrl) }, 'xds client asked for a type that is not served');
+    const nowMs = clock.monotonicMs();
+    if (outcome !== 'nack' || nowMs < open.quietUntilMs) return;
+    open.quietUntilMs = nowMs + NACK_LOG_MS;
+    logger.warn({ nodeId, identity, type: TYPE_WORDS.get(typeUrl), reason: shortText(errorMessage ?? '') }, 'xds client rejected a response');
   }
 
   #notify(nodeId: string): void {
@@ -312,6 +328,8 @@ class StreamHub implements XdsAcknowledgements {
 
 /** Its multiples, modulo 1, are spread evenly however many there are. */
 const GOLDEN_RATIO = 0.618_033_988_749_895;
+
+const TYPE_WORDS: ReadonlyMap<string, string> = new Map([[CLUSTER_TYPE_URL, 'cluster'], [LOAD_ASSIGNMENT_TYPE_URL, 'load_assignment'], [LISTENER_TYPE_URL, 'listener']]);
 
 function fail(call: Call, code: GrpcStatus, details: string): void {
   call.emit('error', { code, details });

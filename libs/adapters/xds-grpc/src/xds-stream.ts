@@ -1,7 +1,7 @@
 import { CLUSTER_TYPE_URL, encodeDeltaResponse, LOAD_ASSIGNMENT_TYPE_URL, type DeltaRequest, type XdsTypeUrl } from '#contracts/envoy';
 
 import type { AckStatus } from './acknowledgements.js';
-import { MORE_FOLLOWS } from './delta-ads-service.js';
+import { MORE_FOLLOWS } from './ads-service.js';
 import { DeltaSubscription, UNANSWERED_RESPONSES_MAX, type DeltaContent } from './delta-subscription.js';
 import type { ResourceTable } from './resource-table.js';
 
@@ -36,7 +36,7 @@ interface Part {
 }
 
 /** Ours have four Kubernetes names at most. */
-const NAME_LENGTH_MAX = 1_024;
+export const NAME_LENGTH_MAX = 1_024;
 
 /**
  * One client's delta ADS stream: serves both resource types in make-before-break order and holds at most one unanswered

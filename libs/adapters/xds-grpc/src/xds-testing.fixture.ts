@@ -5,7 +5,7 @@ import { CLUSTER_TYPE_URL, decodeDeltaRequest, decodeDeltaResponse, decodeResour
 import type { XdsSnapshot } from '#domain/xds-snapshot';
 import { createLogger, SystemClock } from '#platform';
 
-import { deltaAdsService } from './delta-ads-service.js';
+import { adsService } from './ads-service.js';
 import { startXdsServer, type XdsServer, type XdsServerOptions } from './xds-server.js';
 
 /** The type URL of clusters, by its service's name. */
@@ -141,7 +141,7 @@ export class RawServer {
   #call: ServerDuplexStream<Buffer, Buffer> | undefined;
 
   async listen(): Promise<number> {
-    this.#server.addService(deltaAdsService, {
+    this.#server.addService(adsService, {
       deltaAggregatedResources: (call: ServerDuplexStream<Buffer, Buffer>) => {
         this.#call = call;
         this.authorizations.push(String(call.metadata.get('authorization')[0]));

@@ -1,9 +1,10 @@
 import { create, toBinary, type JsonObject } from '@bufbuild/protobuf';
+import { AnySchema } from '@bufbuild/protobuf/wkt';
 
-import { ENDPOINT_METADATA_KEY, FRONTENDS_METADATA_KEY, PROVIDER_METADATA_KEY, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsHealth, type XdsLoadAssignment, type XdsLocality, type XdsResource } from '#domain/xds-snapshot';
+import { ENDPOINT_METADATA_KEY, FRONTENDS_METADATA_KEY, PROVIDER_METADATA_KEY, type XdsCluster, type XdsClusterMetadata, type XdsEndpoint, type XdsHealth, type XdsListener, type XdsLoadAssignment, type XdsLocality, type XdsResource } from '#domain/xds-snapshot';
 
-import { Cluster_DiscoveryType, ClusterLoadAssignmentSchema, ClusterSchema, ConfigSource_ApiVersion, HealthStatus, ResourceSchema, SocketProtocol } from './generated/spillway/xds/v1/xds_pb.js';
-import { CLUSTER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL, type EncodedResource, type XdsTypeUrl } from './resource-types.js';
+import { Cluster_DiscoveryType, ClusterLoadAssignmentSchema, ClusterSchema, ConfigSource_ApiVersion, HealthStatus, HttpConnectionManagerSchema, ListenerSchema, ResourceSchema, RouteConfigurationSchema, SocketProtocol } from './generated/spillway/xds/v1/xds_pb.js';
+import { CLUSTER_TYPE_URL, LISTENER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL, type EncodedResource, type XdsTypeUrl } from './resource-types.js';
 
 /**
  * Envoy scales a locality's weight by its healthy fraction times this percentage, at most to 1. Shares already count
@@ -41,11 +42,37 @@ export function encodeLoadAssignment(assignment: XdsLoadAssignment): EncodedReso
   return encodeResource(LOAD_ASSIGNMENT_TYPE_URL, assignment, toBinary(ClusterLoadAssignmentSchema, message));
 }
 
-const encodeResource = (typeUrl: XdsTypeUrl, { name, version }: XdsResource, value: Uint8Array): EncodedResource => ({
-  name,
-  version,
-  bytes: toBinary(ResourceSchema, create(ResourceSchema, { name, version, resource: { typeUrl, value } })),
-});
+/** Encodes a listener as an Envoy `Listener` with an API listener, as gRPC wants it (gRFC A27), in a `Resource`. */
+export function encodeListener(listener: XdsListener): EncodedResource {
+  const routes = create(RouteConfigurationSchema, {
+    name: listener.name,
+    virtualHosts: [
+      {
+        name: listener.name,
+        domains: ['*'],
+        routes: [{ match: { prefix: '' }, route: { weightedClusters: { clusters: listener.clusters.map(({ name, weight }) => ({ name, weight })) } } }],
+      },
+    ],
+  });
+  const manager = create(HttpConnectionManagerSchema, {
+    statPrefix: 'spillway',
+    routeConfig: routes,
+    httpFilters: [{ name: 'router', typedConfig: { typeUrl: ROUTER_TYPE_URL, value: new Uint8Array() } }],
+  });
+  const message = create(ListenerSchema, { name: listener.name, apiListener: { apiListener: { typeUrl: HTTP_CONNECTION_MANAGER_TYPE_URL, value: toBinary(HttpConnectionManagerSchema, manager) } } });
+  return encodeResource(LISTENER_TYPE_URL, listener, toBinary(ListenerSchema, message));
+}
+
+const HTTP_CONNECTION_MANAGER_TYPE_URL = 'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+const ROUTER_TYPE_URL = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router';
+
+function encodeResource(typeUrl: XdsTypeUrl | typeof LISTENER_TYPE_URL, { name, version }: XdsResource, value: Uint8Array): EncodedResource {
+  const bytes = toBinary(ResourceSchema, create(ResourceSchema, { name, version, resource: { typeUrl, value } }));
+  // Fields are written in the order of their numbers: version, content, name. The content's bytes are shared, not copied.
+  const contentLength = toBinary(AnySchema, create(AnySchema, { typeUrl, value })).length;
+  const contentEnd = bytes.length - toBinary(ResourceSchema, create(ResourceSchema, { name })).length;
+  return { name, version, bytes, content: bytes.subarray(contentEnd - contentLength, contentEnd) };
+}
 
 // Spelled out field by field: JSON has no undefined, and Struct takes plain mutable JSON only.
 const metadataJson = (metadata: XdsClusterMetadata): JsonObject => ({

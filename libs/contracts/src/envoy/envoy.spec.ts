@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { renderXdsSnapshot, type XdsCluster, type XdsLoadAssignment } from '#domain/xds-snapshot';
 import { routingPlanArbitrary, testSeed } from '#testing';
 
-import { decodeCluster, decodeDeltaRequest, decodeDeltaResponse, decodeLoadAssignment, decodeResource, encodeCluster, encodeDeltaRequest, encodeDeltaResponse, encodeLoadAssignment, type DeltaRequest } from './index.js';
+import { decodeCluster, decodeDeltaRequest, decodeDeltaResponse, decodeLoadAssignment, decodeResource, encodeCluster, encodeListener, encodeDeltaRequest, encodeDeltaResponse, encodeLoadAssignment, type DeltaRequest } from './index.js';
 
 const cluster: XdsCluster = {
   name: 'composite:ai/model/80/TCP',
@@ -78,7 +78,7 @@ describe("Envoy's own message definitions", () => {
     const validate = join(folder, 'validate/validate.proto');
     writeFileSync(validate, readFileSync(validate, 'utf8').replace('message StringRules {', 'message StringRules {\n  optional bool ignore_empty = 26;'));
     writeFileSync(join(folder, 'buf.yaml'), 'version: v2\n');
-    const files = ['service/discovery/v3/discovery.proto', 'config/cluster/v3/cluster.proto', 'config/endpoint/v3/endpoint.proto'].flatMap((file) => ['--path', join(folder, 'envoy', file)]);
+    const files = ['service/discovery/v3/discovery.proto', 'config/cluster/v3/cluster.proto', 'config/endpoint/v3/endpoint.proto', 'config/listener/v3/listener.proto', 'extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto', 'extensions/filters/http/router/v3/router.proto'].flatMap((file) => ['--path', join(folder, 'envoy', file)]);
     const built = spawnSync('node_modules/.bin/buf', ['build', folder, '-o', '-', ...files], { maxBuffer: 64 * 1024 * 1024 });
     if (built.status !== 0) throw new Error(`buf build failed: ${String(built.stderr)}`);
     registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, built.stdout));
@@ -112,6 +112,23 @@ describe("Envoy's own message definitions", () => {
     const reject = { ...cluster, name: 'reject/ai/model', edsServiceName: undefined, metadata: { protocol: undefined, affinity: undefined, trafficDistribution: 'None' as const, frontends: [], gatewayPorts: [] } };
     expect(read('envoy.service.discovery.v3.Resource', encodeCluster(reject).bytes)).toMatchObject({
       resource: { name: 'reject/ai/model', type: 'STATIC', metadata: { filter_metadata: { 'spillway.dev/frontends': { frontends: [] } } } },
+    });
+  });
+
+  it('read our listener as an API listener with one route to weighted clusters and the router filter', () => {
+    const listener = { name: 'model.ai.gw.cluster.local:80', version: 'v3', clusters: [{ name: cluster.name, weight: 9 }, { name: 'reject/ai/model', weight: 1 }] };
+    expect(read('envoy.service.discovery.v3.Resource', encodeListener(listener).bytes)).toMatchObject({
+      name: listener.name,
+      resource: {
+        '@type': 'type.googleapis.com/envoy.config.listener.v3.Listener',
+        name: listener.name,
+        api_listener: {
+          api_listener: {
+            route_config: { virtual_hosts: [{ domains: ['*'], routes: [{ match: { prefix: '' }, route: { weighted_clusters: { clusters: [{ name: cluster.name, weight: 9 }, { name: 'reject/ai/model', weight: 1 }] } } }] }] },
+            http_filters: [{ name: 'router', typed_config: { '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router' } }],
+          },
+        },
+      },
     });
   });
 

@@ -1,4 +1,5 @@
 export * from './parse-xds-snapshot.js';
+export * from './render-xds-listeners.js';
 export * from './render-xds-snapshot.js';
 export * from './snapshot-problems.js';
 export * from './xds-resources.js';

@@ -101,6 +101,20 @@ export interface XdsEndpoint {
   readonly hostname: string;
 }
 
+/**
+ * What a gRPC client that is called `dns-name:port` does: one listener of a frontend under one of its names. It goes to its
+ * clusters by weight, as connections to the frontend's address do.
+ */
+export interface XdsListener extends XdsResource {
+  readonly clusters: readonly XdsWeightedCluster[];
+}
+
+/** A cluster and its weight, at least 1. */
+export interface XdsWeightedCluster {
+  readonly name: string;
+  readonly weight: number;
+}
+
 /** Key of the cluster's filter metadata. */
 export const FRONTENDS_METADATA_KEY = 'spillway.dev/frontends';
 

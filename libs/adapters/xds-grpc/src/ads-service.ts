@@ -1,23 +1,17 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 
-import { DELTA_ADS_PATH } from '#contracts/envoy';
+import { DELTA_ADS_PATH, SOTW_ADS_PATH } from '#contracts/envoy';
 
 const asIs = (bytes: Buffer): Buffer => bytes;
+const BYTES_BOTH_WAYS = { requestStream: true, responseStream: true, requestSerialize: asIs, requestDeserialize: asIs, responseSerialize: asIs, responseDeserialize: asIs } as const;
 
 /**
- * The delta ADS method with messages as raw bytes: what goes to many streams is encoded once. The state-of-the-world
- * method is not offered, and gRPC answers it with UNIMPLEMENTED.
+ * The two ADS methods with messages as raw bytes: what goes to many streams is encoded once. Our own clients and Envoy speak
+ * delta, gRPC clients state of the world.
  */
-export const deltaAdsService = {
-  deltaAggregatedResources: {
-    path: DELTA_ADS_PATH,
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: asIs,
-    requestDeserialize: asIs,
-    responseSerialize: asIs,
-    responseDeserialize: asIs,
-  },
+export const adsService = {
+  deltaAggregatedResources: { path: DELTA_ADS_PATH, ...BYTES_BOTH_WAYS },
+  streamAggregatedResources: { path: SOTW_ADS_PATH, ...BYTES_BOTH_WAYS },
 } as const satisfies ServiceDefinition;
 
 /** Pings find a peer that is gone without a word; both sides allow them while nothing else is said. */
