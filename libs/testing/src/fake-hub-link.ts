@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto';
 
-import { clusterId, digest, FleetError, memberBackendDigest, reportDigest, type BackendName, type ClusterId, type ImportedBackend, type MemberBackend } from '#domain/fleet';
+import { clusterId, digest, FleetError, memberBackendDigest, reachDigest, reportDigest, type BackendName, type ClusterId, type ImportedBackend, type MemberBackend, type MemberPaths, type MemberReach } from '#domain/fleet';
 import { HubLink, type Clock, type HubReport, type HubReportAnswer, type HubSync, type SpokeIdentity, type SyncCursor } from '#ports';
 
 interface Change {
@@ -14,6 +14,8 @@ export class FakeHubLink extends HubLink {
   readonly tokens = new Map<string, ClusterId>();
   /** What each cluster has reported, by backend name. */
   readonly reported = new Map<ClusterId, Map<BackendName, MemberBackend>>();
+  /** How each cluster has said that it is reached. */
+  readonly reaches = new Map<ClusterId, MemberReach>();
   /** Every report that was taken, oldest first. */
   readonly reports: HubReport[] = [];
   /** Clusters by key id. */
@@ -33,6 +35,7 @@ export class FakeHubLink extends HubLink {
   readonly #endsAtMs = new Map<string, number>();
   readonly #usedTokens = new Map<string, string>();
   readonly #imports = new Map<string, ImportedBackend>();
+  #paths: MemberPaths | undefined;
   #changes: Change[] = [];
   #sequence = 1n;
   #away = false;
@@ -63,6 +66,12 @@ export class FakeHubLink extends HubLink {
     this.#changed(backend.name);
   }
 
+  /** Tells every consumer about the ways to and from others. */
+  setPaths(paths: MemberPaths): void {
+    this.#paths = paths;
+    this.#changed(PATHS);
+  }
+
   /** Takes a backend back. */
   removeImport(name: BackendName): void {
     this.#imports.delete(name);
@@ -76,6 +85,8 @@ export class FakeHubLink extends HubLink {
     this.#usedTokens.clear();
     this.tokens.clear();
     this.#imports.clear();
+    this.#paths = undefined;
+    this.reaches.clear();
     this.newEpoch(epoch);
   }
 
@@ -127,7 +138,10 @@ export class FakeHubLink extends HubLink {
     for (const backend of report.changed) parts.set(backend.name, backend);
     for (const name of report.removed) parts.delete(name as BackendName);
     const own = reportDigest(new Map([...parts].map(([name, backend]) => [name, memberBackendDigest(backend)])));
-    if (own !== report.digest) return { resendFull: true, intervalMs: this.intervalMs };
+    const reach = report.reach?.changed ?? (report.full ? undefined : this.reaches.get(cluster));
+    const knowsReach = report.reach === undefined || (reach !== undefined && reachDigest(reach) === report.reach.digest);
+    if (own !== report.digest || !knowsReach) return { resendFull: true, intervalMs: this.intervalMs };
+    if (reach !== undefined) this.reaches.set(cluster, reach);
     this.reported.set(cluster, parts);
     return { resendFull: false, intervalMs: this.intervalMs };
   }
@@ -140,12 +154,12 @@ export class FakeHubLink extends HubLink {
     const now: SyncCursor = { epoch: this.epoch, sequence: this.#sequence, mark: `${this.epoch} ${this.#sequence}` };
     if (cursor?.epoch !== this.epoch) {
       this.fullStates += 1;
-      return { cursor: now, full: true, complete: this.isComplete, changed: [...this.#imports.values()].map(resourceOf), removed: [], caBundlePem: this.caBundlePem };
+      return { cursor: now, full: true, complete: this.isComplete, changed: [...this.#imports.values()].map(resourceOf), removed: [], caBundlePem: this.caBundlePem, ...pathsResource(this.#paths) };
     }
     const names = new Set(this.#changes.filter((change) => change.sequence > cursor.sequence).map((change) => change.name));
     const changed = [...names].flatMap((name) => this.#imports.get(name) ?? []).map(resourceOf);
-    const removed = [...names].filter((name) => !this.#imports.has(name)).map((name) => `backend/${name}`);
-    return { cursor: now, full: false, complete: false, changed, removed, caBundlePem: this.caBundlePem };
+    const removed = [...names].filter((name) => name !== PATHS && !this.#imports.has(name)).map((name) => `backend/${name}`);
+    return { cursor: now, full: false, complete: false, changed, removed, caBundlePem: this.caBundlePem, ...(names.has(PATHS) ? pathsResource(this.#paths) : {}) };
   }
 
   clockOffsetMs(): number | undefined {
@@ -201,6 +215,11 @@ function refill<K, V>(target: Map<K, V>, source: ReadonlyMap<K, V>): void {
   target.clear();
   for (const [key, value] of source) target.set(key, value);
 }
+
+// Among changes, which name backends otherwise.
+const PATHS = 'paths';
+
+const pathsResource = (paths: MemberPaths | undefined): Pick<HubSync, 'paths'> => (paths === undefined ? {} : { paths: { version: digest(JSON.stringify(paths)), paths } });
 
 const resourceOf = (backend: ImportedBackend): HubSync['changed'][number] => ({ name: `backend/${backend.name}`, version: digest(JSON.stringify(backend)), backend });
 

@@ -83,9 +83,9 @@ export function addPod(kube: FakeKube, name: string, ip: string, isReady: boolea
 }
 
 /** A Ready node with an agent. */
-export function addNode(kube: FakeKube, name: string): void {
-  kube.seed(KUBE_KINDS.node, { ...object(KUBE_KINDS.node, { name }, {}), status: { conditions: [{ type: 'Ready', status: 'True' }] } });
-  kube.seed(KUBE_KINDS.pod, { ...object(KUBE_KINDS.pod, { namespace: SYSTEM, name: `agent-${name}`, labels: { 'app.kubernetes.io/name': 'spillway-spoke', 'app.kubernetes.io/component': 'node' } }, { nodeName: name, containers: [] }), status: { phase: 'Running', podIP: '192.0.2.1', conditions: [] } });
+export function addNode(kube: FakeKube, name: string, { ip = '192.0.2.1', labels = {} }: { readonly ip?: string; readonly labels?: Readonly<Record<string, string>> } = {}): void {
+  kube.seed(KUBE_KINDS.node, { ...object(KUBE_KINDS.node, { name, labels }, {}), status: { addresses: [{ type: 'InternalIP', address: ip }], conditions: [{ type: 'Ready', status: 'True' }] } });
+  kube.seed(KUBE_KINDS.pod, { ...object(KUBE_KINDS.pod, { namespace: SYSTEM, name: `agent-${name}`, labels: { 'app.kubernetes.io/name': 'spillway-spoke', 'app.kubernetes.io/component': 'node' } }, { nodeName: name, containers: [{ ports: [{ name: 'ops', containerPort: 9091 }] }] }), status: { phase: 'Running', podIP: ip, conditions: [] } });
 }
 
 /** Gives the cluster a join token. */

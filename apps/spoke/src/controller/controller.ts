@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
 
 import { ADDRESS_FINALIZER, ADDRESS_MANAGER, type AddressPlan, type IpAddress } from '#domain/addresses';
-import { clusterId, type ClusterId, type MemberBackend } from '#domain/fleet';
+import { clusterId, type ClusterId } from '#domain/fleet';
 import { planStatuses } from '#domain/gateway-api';
-import type { RoutingPlan } from '#domain/routing-plan';
+import type { NodeAgents, RoutingPlan } from '#domain/routing-plan';
 import { renderXdsSnapshot, type RenderedPlan } from '#domain/xds-snapshot';
 import type { Logger, ReadinessCheck } from '#platform';
 import type { Clock, HubLink, Kube, Random, SyncCursor } from '#ports';
@@ -16,14 +16,14 @@ import type { ControllerOptions } from './controller-options.js';
 import { HubSession } from './hub/hub-session.js';
 import type { HubStatus } from './hub/hub-status.js';
 import { ImportKeeper } from './hub/import-keeper.js';
-import type { Reportable } from './hub/report-loop.js';
-import { PartsFitter, type ReportableParts } from './hub/reportable-parts.js';
+import { Offer } from './hub/offer.js';
+import type { Reportable } from './hub/report-ledger.js';
 import { LastGoodStore } from './last-good/last-good-store.js';
 import { LeaderLease, type Leadership } from './leader-lease.js';
 import { createControllerMetrics, type ControllerMetrics } from './metrics.js';
 import { ApiTrouble } from './observe/api-trouble.js';
 import { World } from './observe/world.js';
-import { agentNodes } from './plan/agent-nodes.js';
+import { nodeAgents } from './plan/agent-nodes.js';
 import { EvidenceTracker } from './plan/evidence-tracker.js';
 import { memoLast } from './plan/memo-last.js';
 import { Planner, type ControllerPlan } from './plan/planner.js';
@@ -42,6 +42,8 @@ export interface ControllerPorts {
 
 /** The cluster id before the hub has given one; nobody outside the cluster ever sees it. */
 const UNJOINED_CLUSTER_ID = clusterId('local');
+
+const NONE_DOWN: ReadonlySet<ClusterId> = new Set();
 
 const NO_ROUTING = { frontends: [], backends: [], gatewayPorts: [] } as const;
 
@@ -62,10 +64,8 @@ export class Controller {
   readonly #session: HubSession;
   readonly #metrics: ControllerMetrics;
   readonly #loops: { readonly plan: CoalescingLoop; readonly status: CoalescingLoop; readonly address: CoalescingLoop };
-  readonly #agentNodes = memoLast(agentNodes);
-  readonly #fitter = new PartsFitter();
-  readonly #offered = memoLast((parts: readonly MemberBackend[]) => this.#fitParts(parts));
-  #firstUnfit: string | undefined;
+  readonly #nodeAgents = memoLast(nodeAgents);
+  readonly #offer: Offer;
   #importsLoaded = false;
   #isWaitOver = false;
   #latest: ControllerPlan | undefined;
@@ -96,6 +96,7 @@ export class Controller {
         if (this.#world.lostSinceMs === undefined) trouble.recovered();
       },
     });
+    this.#offer = new Offer({ logger, onUnfit: (count) => this.#metrics.unfitParts.set(count) });
     this.#planner = new Planner(options.clusterDomain);
     this.#tracker = new EvidenceTracker(server.acknowledgements, clock);
     this.#addresses = new AddressKeeper(kube, clock, logger);
@@ -209,7 +210,7 @@ export class Controller {
     const imports = this.#imports.hasSpoken ? this.#imports.imports : undefined;
     const { cursor } = this.#imports.state;
     if (this.#latest === undefined) this.#warnOfMissingKinds();
-    const plan = this.#planner.plan({ world: this.#world, clusterId: this.#clusterId(), imports, ipAddresses: this.#ipAddresses() });
+    const plan = this.#planner.plan({ world: this.#world, clusterId: this.#clusterId(), imports, intake: this.#imports.paths?.intake, unreachable: NONE_DOWN, ipAddresses: this.#ipAddresses() });
     const routing = this.#leave.isAsked ? NO_ROUTING : plan.routing;
     if (routing !== this.#served?.plan) this.#serve(routing);
     // An endpoint that comes or goes changes no address.
@@ -236,24 +237,24 @@ export class Controller {
 
   #reportable(): Reportable | undefined {
     if (this.#latest === undefined) return undefined;
-    return { backends: this.#leave.isAsked ? [] : this.#offered(this.#latest.localParts).backends, applied: this.#applied };
-  }
-
-  #fitParts(parts: readonly MemberBackend[]): ReportableParts {
-    const fitted = this.#fitter.fit(parts);
-    const [first] = fitted.problems;
-    if (first !== undefined && first.path !== this.#firstUnfit) this.ports.logger.warn({ problems: fitted.problems.slice(0, 5), count: fitted.problems.length }, 'not everything can be offered to other clusters');
-    this.#firstUnfit = first?.path;
-    this.#metrics.unfitParts.set(fitted.problems.length);
-    return fitted;
+    return {
+      backends: this.#leave.isAsked ? [] : this.#offer.backends(this.#latest.localParts),
+      reach: this.#offer.reach(this.#world.nodes.values(), this.#agents()),
+      gatewayPorts: this.#imports.paths?.intake.openings ?? [],
+      applied: this.#applied,
+    };
   }
 
   #ipAddresses(): readonly IpAddress[] {
     return this.#addresses.known(this.#world.ipAddresses.values());
   }
 
+  #agents(): NodeAgents {
+    return this.#nodeAgents(this.#world.pods.values(), this.#world.nodes.values(), this.options.namespace);
+  }
+
   #nodes(): ReadonlySet<string> {
-    return this.#agentNodes(this.#world.pods.values(), this.#world.nodes.values(), this.options.namespace);
+    return this.#agents().nodes;
   }
 
   async #writeStatuses(): Promise<void> {

@@ -40,13 +40,23 @@ const pod: z.ZodType<PodObject> = z
   }));
 
 const node: z.ZodType<NodeObject> = z
-  .object({ metadata: shortMeta, status: orElse(z.object({ conditions: listOf(typedStatus) }), { conditions: [] }) })
+  .object({
+    metadata: z.object({ ...shortMeta.shape, annotations: labels }),
+    status: orElse(z.object({ conditions: listOf(typedStatus), addresses: listOf(z.object({ type: text, address: text })) }), { conditions: [], addresses: [] }),
+  })
   .transform(({ metadata, status }) => ({
     name: metadata.name,
     isReady: isTrue(status.conditions, 'Ready'),
     zone: metadata.labels['topology.kubernetes.io/zone'] ?? '',
     region: metadata.labels['topology.kubernetes.io/region'] ?? '',
+    internalIps: status.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
+    isGateway: !['false', undefined].includes(metadata.labels['spillway.dev/gateway']),
+    gatewayAddresses: addressList(metadata.annotations['spillway.dev/gateway-address']),
+    egressAddresses: addressList(metadata.annotations['spillway.dev/egress-address']),
   }));
+
+// One address, or one of each family, by commas.
+const addressList = (annotation: string | undefined): readonly string[] => (annotation ?? '').split(',').map((part) => part.trim()).filter((part) => part !== '');
 
 const namespace: z.ZodType<NamespaceObject> = z
   .object({ metadata: shortMeta })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { backendName, clusterId, type ImportedBackend, type ImportedProvider, type ImportSet } from '#domain/fleet';
+import { backendName, clusterId, type Endpoint, type GatewayOpening, type ImportedBackend, type ImportedProvider, type ImportSet } from '#domain/fleet';
 import { acceptedFrontends, decideGateways, fleetPorts } from '#domain/gateway-api';
 import { readyEndpoints, sortObjects, terminatingEndpoint, testSeed } from '#testing';
 
-import { buildRoutingPlan, frontendVersion, memberBackends, memberBackendsDigest, planProblems, type PlannedBackend, type RoutingPlan } from './index.js';
+import { buildRoutingPlan, frontendVersion, memberBackends, memberBackendsDigest, planProblems, type PlannedBackend, type RoutingPlan, type RoutingPlanInput } from './index.js';
 
 type Json = Record<string, unknown>;
 
@@ -51,10 +51,10 @@ const imports = (shares: Readonly<Record<string, number>>, providers: readonly I
   ],
 });
 
-function plan(objects: readonly Json[], importSet?: ImportSet): RoutingPlan {
+function plan(objects: readonly Json[], importSet?: ImportSet, over: Partial<RoutingPlanInput> = {}): RoutingPlan {
   const cluster = sortObjects([CLASS, GATEWAY, ...objects]);
   const frontends = acceptedFrontends(decideGateways(cluster.gateway, fleetPorts(importSet)), new Map([['ai/model', { held: ['172.30.1.1'] }]]), 'cluster.local');
-  const built = buildRoutingPlan({ clusterId: LOCAL, locality: { region: 'east', zone: '' }, frontends, local: cluster.local, imports: importSet });
+  const built = buildRoutingPlan({ clusterId: LOCAL, locality: { region: 'east', zone: '' }, frontends, local: cluster.local, imports: importSet, intake: undefined, unreachable: new Set(), ...over });
   expect(planProblems(built)).toEqual([]);
   return built;
 }
@@ -103,7 +103,7 @@ describe('shares between two words of the hub', () => {
     { name: 'to terminating ones where nobody is ready (R20)', pods: [pod(1, { ending: true })], importSet: imports({ 'east-1': 2_500, 'west-1': 7_500 }, [provider('east-1', 1), provider('west-1', 1, { endpoints: [terminatingEndpoint()] })]), want: 'east-1 2500, west-1 7500' },
     { name: 'nobody where nobody answers', pods: [], importSet: imports(half, [provider('west-1', 1, { endpoints: [] })]), want: 'west-1 0' },
     { name: 'local alone where a policy lets nobody else in', pods: [pod(1)], importSet: imports({}, [], { ports: [], refusals: ['No policy.'] }), want: 'east-1 10000' },
-    { name: 'of seven thousand to three thousand when both halve', pods: [pod(1)], importSet: imports({ 'east-1': 7_000, 'west-1': 3_000 }, [provider('east-1', 2), provider('west-1', 2, { endpoints: readyEndpoints(1) })]), want: 'east-1 7000, west-1 3000' },
+    { name: 'of seven thousand to three thousand when both halve', pods: [pod(1)], importSet: imports({ 'east-1': 7_000, 'west-1': 3_000 }, [provider('east-1', 2), provider('west-1', 2, { endpoints: readyEndpoints(1, { address: '10.2.0.1' }) })]), want: 'east-1 7000, west-1 3000' },
   ])('$name', ({ pods, importSet, want }) => {
     expect(shares(plan(objects(pods), importSet))).toBe(want);
   });
@@ -120,6 +120,79 @@ describe('shares between two words of the hub', () => {
     const lying = imports(half, [provider('east-1', 1, { endpoints: readyEndpoints(1, { address: '10.9.9.9' }) }), provider('west-1', 1)]);
     const local = plan(objects([pod(1)]), lying).backends[0]?.providers.find(({ clusterId: id }) => id === LOCAL);
     expect(local?.endpoints.map(({ address }) => address)).toEqual(['10.1.0.1']);
+  });
+});
+
+describe('paths between members', () => {
+  const objects = [route(toComposite()), SELECTOR, composite(), pod(1), pod(2)];
+  const gateway = (address: string, over: Partial<Endpoint> = {}): Endpoint => ({ address, targetPorts: [20_007], ready: true, serving: true, terminating: false, zone: '', node: '', ...over });
+  const far = (over: Partial<ImportedProvider> = {}): ImportedProvider => provider('far-1', 6, { path: 'gateway', endpoints: [gateway('198.51.100.1'), gateway('198.51.100.2')], ...over });
+  const down = (...ids: string[]): Partial<RoutingPlanInput> => ({ unreachable: new Set(ids.map(clusterId)) });
+  const thirds = { 'east-1': 2_000, 'far-1': 5_000, 'west-1': 3_000 };
+
+  it('a provider behind a gateway keeps its share, however few gateways it has', () => {
+    const built = plan(objects, imports({ 'east-1': 2_500, 'far-1': 7_500 }, [provider('east-1', 2), far()]));
+    expect(shares(built)).toBe('east-1 2500, far-1 7500');
+    expect(built.backends[0]?.providers[1]).toMatchObject({ path: 'gateway', endpoints: [{ address: '198.51.100.1', port: 20_007, state: 'ready' }, { address: '198.51.100.2', port: 20_007, state: 'ready' }] });
+  });
+
+  it('a local scale-down counts against it as against any other', () => {
+    expect(shares(plan([route(toComposite()), SELECTOR, composite(), pod(1)], imports({ 'east-1': 5_000, 'far-1': 5_000 }, [provider('east-1', 2), far()])))).toBe('east-1 3333, far-1 6667');
+  });
+
+  it('pods of another network never stand beside equal addresses of this one', () => {
+    const everyone = plan(objects, imports(thirds, [provider('east-1', 2), far(), provider('west-1', 2)]));
+    const addresses = everyone.backends[0]?.providers.flatMap(({ endpoints }) => endpoints.map(({ address, port }) => `${address}:${port}`)) ?? [];
+    expect(new Set(addresses).size).toBe(addresses.length);
+  });
+
+  it.each([
+    { name: 'a member whose path is down gets nothing, and the others share what is left', over: down('far-1'), want: 'east-1 4000, far-1 0, west-1 6000' },
+    { name: 'whom the hub gave nothing gets nothing through that', over: down('west-1'), split: { 'far-1': 4_000, 'west-1': 6_000 }, want: 'east-1 0, far-1 10000, west-1 0' },
+    { name: 'this cluster is always reached from itself', over: down('east-1'), want: 'east-1 2000, far-1 5000, west-1 3000' },
+    { name: 'with every other path down this cluster answers alone', over: down('far-1', 'west-1'), want: 'east-1 10000, far-1 0, west-1 0' },
+    { name: 'rather than turn everybody away, calls are sent as if all paths were up', over: down('far-1', 'west-1'), split: { 'far-1': 4_000, 'west-1': 6_000 }, want: 'east-1 0, far-1 4000, west-1 6000' },
+    { name: 'a path that is down to nobody who provides changes nothing', over: down('north-1'), want: 'east-1 2000, far-1 5000, west-1 3000' },
+  ])('$name', ({ over, split = thirds, want }) => {
+    expect(shares(plan(objects, imports(split, [provider('east-1', 2), far(), provider('west-1', 2)]), over))).toBe(want);
+  });
+
+  it('an address that two clusters of one network name stays with the first, this cluster before all others', () => {
+    const overlapping = imports(thirds, [provider('east-1', 2), provider('north-1', 3, { endpoints: readyEndpoints(3) }), provider('west-1', 3, { endpoints: readyEndpoints(4) })]);
+    const providers = plan(objects, overlapping).backends[0]?.providers ?? [];
+    expect(providers.map(({ clusterId: id, endpoints }) => `${id} ${endpoints.map(({ address }) => address).join(' ')}`)).toEqual(['east-1 10.1.0.1 10.1.0.2', 'north-1 10.1.0.3', 'west-1 10.1.0.4']);
+  });
+});
+
+describe('what gateway nodes take in', () => {
+  const node = (name: string, labels: Json): Json => ({ kind: 'Node', metadata: { name, labels } });
+  const opening = (gatewayPort: number, over: Partial<GatewayOpening> = {}): GatewayOpening => ({ gatewayPort, backend: backendName('ai', 'model'), port: { port: 80, protocol: 'TCP' }, callers: [clusterId('far-1'), clusterId('far-2')], ...over });
+  const callers = [{ clusterId: clusterId('far-1'), addresses: ['192.0.2.2', '192.0.2.1'] }, { clusterId: clusterId('far-2'), addresses: ['192.0.2.1'] }];
+  const objects = [SELECTOR, composite(), pod(1), pod(2), node('n2', { 'spillway.dev/gateway': '' }), node('n1', { 'spillway.dev/gateway': 'true' }), node('n3', { 'spillway.dev/gateway': 'false' }), node('n4', {})];
+  const intake = (...openings: GatewayOpening[]): Partial<RoutingPlanInput> => ({ intake: { openings, callers } });
+
+  it('leads each port to this cluster\'s own endpoints alone, from the addresses of those who may call', () => {
+    const built = plan(objects, imports({ 'east-1': 4_000, 'west-1': 6_000 }, [provider('east-1', 2), provider('west-1', 2)]), intake(opening(20_001)));
+    expect(built.gatewayPorts).toEqual([{ port: 20_001, protocol: 'TCP', backend: 'local:ai/model/80/TCP', nodes: ['n1', 'n2'], sources: ['192.0.2.1', '192.0.2.2'] }]);
+    expect(built.backends).toMatchObject([{ id: 'local:ai/model/80/TCP', providers: [{ clusterId: LOCAL, path: 'direct', shareBp: 10_000, endpoints: [{ address: '10.1.0.1', port: 8080 }, { address: '10.1.0.2', port: 8080 }] }] }]);
+  });
+
+  it('stands beside what routes lead to', () => {
+    const built = plan([route(toComposite()), ...objects], undefined, intake(opening(20_001)));
+    expect(built.backends.map(({ id }) => id)).toEqual(['composite:ai/model/80/TCP', 'local:ai/model/80/TCP']);
+  });
+
+  it('refuses calls for a backend that is gone, or a port that it lost', () => {
+    const built = plan(objects, undefined, intake(opening(20_001, { backend: backendName('ai', 'gone') }), opening(20_002, { port: { port: 81, protocol: 'TCP' } })));
+    expect(built.backends.map(({ id, providers }) => `${id} ${providers.map(({ shareBp }) => shareBp).join(' ')}`)).toEqual(['local:ai/gone/80/TCP 0', 'local:ai/model/81/TCP 0']);
+  });
+
+  it('opens a number once', () => {
+    expect(plan(objects, undefined, intake(opening(20_001), opening(20_001, { backend: backendName('ai', 'other') }))).gatewayPorts).toMatchObject([{ port: 20_001, backend: 'local:ai/model/80/TCP' }]);
+  });
+
+  it('opens nothing without a gateway node', () => {
+    expect(plan([SELECTOR, composite(), pod(1)], undefined, intake(opening(20_001))).gatewayPorts).toEqual([]);
   });
 });
 

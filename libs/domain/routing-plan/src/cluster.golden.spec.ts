@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 
 import { planAddresses, type AddressAssignment } from '#domain/addresses';
-import { clusterId, type ImportSet, type MemberBackend } from '#domain/fleet';
+import { clusterId, type GatewayIntake, type ImportSet, type MemberBackend } from '#domain/fleet';
 import { acceptedFrontends, decideGateways, fleetPorts, planStatuses, type Condition, type GatewayDecisions, type ProgrammedEvidence, type StatusWrite } from '#domain/gateway-api';
 import { clusterObjects, goldenCases, goldenText, orphanGoldens, testdata, type ClusterObjects } from '#testing';
 
@@ -36,7 +36,7 @@ function render(cluster: ClusterObjects): string {
   const decisions = decideGateways(cluster.gateway, fleetPorts(imports));
   const assignments = assign(decisions, cluster);
   const frontends = acceptedFrontends(decisions, assignments, 'cluster.local');
-  const plan = buildRoutingPlan({ clusterId: clusterId('east-1'), locality: { region: 'east', zone: '' }, frontends, local: cluster.local, imports });
+  const plan = buildRoutingPlan({ clusterId: clusterId('east-1'), locality: { region: 'east', zone: '' }, frontends, local: cluster.local, imports, intake: cluster.others.get('GatewayIntake') as GatewayIntake | undefined, unreachable: new Set() });
   expect(planProblems(plan)).toEqual([]);
   const localParts = memberBackends(cluster.local);
   const keys = (all: readonly { readonly namespace: string; readonly name: string }[]): ReadonlyMap<string, ProgrammedEvidence> => new Map(all.map(({ namespace, name }) => [`${namespace}/${name}`, NODE_WORD]));
@@ -92,7 +92,7 @@ function renderStatus({ status }: StatusWrite): unknown {
 const renderOffer = ({ name, ports, endpoints, capacity }: MemberBackend): string =>
   `${name} ports ${ports.map(({ port }) => port).join(',')} at ${endpoints.map(({ address, targetPorts, ready, terminating }) => `${address}:${targetPorts.join('/')}${ready ? '' : terminating ? ' ending' : ' unready'}`).join(', ') || 'nothing'}, ${capacity.perEndpoint} ${capacity.unit} each`;
 
-function renderPlan({ frontends, backends }: RoutingPlan): unknown {
+function renderPlan({ frontends, backends, gatewayPorts }: RoutingPlan): unknown {
   return {
     ...Object.fromEntries(
       frontends.flatMap(({ namespace, name, addresses, dnsNames, listeners }) =>
@@ -105,5 +105,6 @@ function renderPlan({ frontends, backends }: RoutingPlan): unknown {
     ...Object.fromEntries(
       backends.map(({ id, providers }) => [id, providers.map(({ clusterId: provider, shareBp, path, endpoints }) => `${shareBp} ${provider} ${path}: ${endpoints.map(({ address, port, state }) => `${address}:${port} ${state}`).join(', ') || 'nobody'}`)]),
     ),
+    ...Object.fromEntries(gatewayPorts.map(({ port, protocol, backend, nodes, sources }) => [`gateway port ${port}/${protocol} on ${nodes.join(' ')}`, `${backend} for ${sources.join(' ')}`])),
   };
 }

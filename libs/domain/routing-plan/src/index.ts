@@ -2,6 +2,7 @@ export * from './build-routing-plan.js';
 export * from './frontend-key.js';
 export * from './local-objects.js';
 export * from './member-backends.js';
+export * from './member-reach.js';
 export * from './plan-digest.js';
 export * from './plan-input.js';
 export * from './plan-problems.js';

@@ -32,6 +32,14 @@ export interface NodeObject {
   readonly isReady: boolean;
   readonly zone: string;
   readonly region: string;
+  /** Its addresses of type InternalIP, in order. */
+  readonly internalIps: readonly string[];
+  /** It has the label `spillway.dev/gateway`, and that does not say `false`. */
+  readonly isGateway: boolean;
+  /** Annotation `spillway.dev/gateway-address`: where other networks reach it, instead of its internal addresses. */
+  readonly gatewayAddresses: readonly string[];
+  /** Annotation `spillway.dev/egress-address`: from where its calls come to other networks, instead of its internal addresses. */
+  readonly egressAddresses: readonly string[];
 }
 
 /** An EndpointSlice of a Service, trimmed. */

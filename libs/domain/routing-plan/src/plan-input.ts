@@ -1,4 +1,4 @@
-import type { ClusterId, ImportSet, Locality } from '#domain/fleet';
+import type { ClusterId, GatewayIntake, ImportSet, Locality } from '#domain/fleet';
 import type { AcceptedFrontend } from '#domain/gateway-api';
 
 import type { LocalObjects } from './local-objects.js';
@@ -12,4 +12,8 @@ export interface RoutingPlanInput {
   readonly local: LocalObjects;
   /** What the hub says; undefined before it has said anything: then each backend is its local part alone. */
   readonly imports: ImportSet | undefined;
+  /** What gateway nodes shall take in, as the hub says; undefined while it says nothing of it. */
+  readonly intake: GatewayIntake | undefined;
+  /** Clusters that are known not to be reached from here now. */
+  readonly unreachable: ReadonlySet<ClusterId>;
 }

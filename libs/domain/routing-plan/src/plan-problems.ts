@@ -60,7 +60,8 @@ function backendProblems({ id, providers }: PlannedBackend): readonly Problem[] 
     ...(sum === SHARE_TOTAL_BP || sum === 0 ? [] : [problem(path, 'PLAN_SHARES_INCOMPLETE', `shares sum to ${sum}, not to ${SHARE_TOTAL_BP} or 0`)]),
     ...endpoints.filter(({ address }) => !isIp(address)).map(({ address }) => problem(path, 'PLAN_ADDRESS_MALFORMED', `"${address}" is no address`)),
     ...endpoints.filter(({ port }) => !isWhole(port, 1) || port > 65_535).map(({ address, port }) => problem(path, 'PLAN_PORT_INVALID', `${address} has port ${port}`)),
-    ...providers.flatMap((provider) => repeated(provider.endpoints.map(({ address, port }) => `${address}:${port}`), `${path}.${provider.clusterId}`, 'PLAN_ENDPOINT_REPEATED')),
+    // gRPC refuses a backend in which an address is twice, even in different clusters.
+    ...repeated(endpoints.map(({ address, port }) => `${address} port ${port}`), path, 'PLAN_ENDPOINT_REPEATED'),
   ];
 }
 

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { backendName, clusterId, DEFAULT_CAPACITY, type ImportedBackend, type MemberBackend } from '#domain/fleet';
-import { FakeClock, FakeHubLink, FakeKube, FakeRandom, settle, until } from '#testing';
+import { aReach, FakeClock, FakeHubLink, FakeKube, FakeRandom, settle, until } from '#testing';
 
 import { LastGoodStore } from '../last-good/last-good-store.js';
 import { HubSession } from './hub-session.js';
@@ -27,13 +27,13 @@ function member(overrides: { kube?: FakeKube; clock?: FakeClock; link?: FakeHubL
   const clock = overrides.clock ?? new FakeClock();
   const kube = overrides.kube ?? new FakeKube({ clock });
   const link = overrides.link ?? new FakeHubLink(clock);
-  const state = { backends: undefined as readonly MemberBackend[] | undefined, voice: 'write' as ReportVoice };
+  const state = { backends: undefined as readonly MemberBackend[] | undefined, reach: aReach(), voice: 'write' as ReportVoice };
   const logger = pino({ level: 'silent' });
   const random = new FakeRandom(1);
   const imports = new ImportKeeper({ store: new LastGoodStore(kube, NAMESPACE), clock, random, logger, mayWrite: () => true, onChange: () => undefined, saveIntervalMs: 5_000, verifyIntervalMs: 60_000, graceMs: 300_000 });
   const session = new HubSession({
     kube, link, clock, random, logger, imports,
-    current: () => (state.backends === undefined ? undefined : { backends: state.backends, applied: undefined }),
+    current: () => (state.backends === undefined ? undefined : { backends: state.backends, reach: state.reach, gatewayPorts: [], applied: undefined }),
     voice: () => state.voice,
     onIdentity: () => undefined,
     options: { namespace: NAMESPACE, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity', reportIntervalMs: 5_000, syncWaitMs: 25_000, incompleteRetryMs: 2_000, keyAgeMaxMs: HOUR_MS },

@@ -10,7 +10,8 @@ import { IdentityWriter, parseIdentity, type StoredIdentity } from './identity-k
 import type { ImportKeeper } from './import-keeper.js';
 import { needsFull } from './import-state.js';
 import { KeyRotator } from './key-rotator.js';
-import { runReportLoop, type Reportable, type ReportVoice } from './report-loop.js';
+import type { Reportable } from './report-ledger.js';
+import { runReportLoop, type ReportVoice } from './report-loop.js';
 import { runSyncLoop } from './sync-loop.js';
 import { WatchedSecret } from './watched-secret.js';
 

@@ -1,11 +1,11 @@
-import { isFleetError, type ClusterId, type ImportSet } from '#domain/fleet';
+import { isFleetError, type ClusterId, type ImportSet, type MemberPaths } from '#domain/fleet';
 import type { Logger } from '#platform';
 import type { Clock, HubSync, Random } from '#ports';
 
 import { Backoff } from '../backoff.js';
 import type { LastGoodStore } from '../last-good/last-good-store.js';
 import { CoalescingLoop } from '../coalescing-loop.js';
-import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, restartableState, type ImportState } from './import-state.js';
+import { applySync, effectiveImports, effectivePaths, NO_IMPORTS, releaseHeld, restartableState, type ImportState } from './import-state.js';
 
 /** What an {@link ImportKeeper} needs. */
 export interface ImportKeeperParts {
@@ -30,6 +30,7 @@ export class ImportKeeper {
   readonly #stop = new AbortController();
   #state: ImportState = NO_IMPORTS;
   #effective: ImportSet = effectiveImports(NO_IMPORTS);
+  #paths: MemberPaths | undefined;
   #changedMs: number | undefined;
   #saved: ImportState | undefined;
   #verifying: Promise<void> | undefined;
@@ -66,7 +67,7 @@ export class ImportKeeper {
   apply(sync: HubSync, consumer: ClusterId): void {
     const before = this.#state;
     const { clock, graceMs, logger } = this.parts;
-    this.#set(applySync(before, sync, { consumer, nowMs: clock.nowMs(), graceMs }), sync.full || sync.changed.length > 0 || sync.removed.length > 0);
+    this.#set(applySync(before, sync, { consumer, nowMs: clock.nowMs(), graceMs }), sync.full || sync.changed.length > 0 || sync.removed.length > 0 || sync.paths !== undefined);
     if (before.cursor?.epoch !== sync.cursor.epoch) logger.info({ epoch: sync.cursor.epoch, complete: sync.complete, held: this.#state.held?.resources.size ?? 0 }, 'hub has a new epoch');
     if (this.#state.held?.untilMs !== undefined && before.held?.untilMs !== this.#state.held.untilMs) void this.#releaseLater(this.#state.held.untilMs);
     this.saveSoon();
@@ -91,6 +92,11 @@ export class ImportKeeper {
     return this.#effective;
   }
 
+  /** The ways to and from other members; undefined while the hub says nothing of them. */
+  get paths(): MemberPaths | undefined {
+    return this.#paths;
+  }
+
   /** When the hub last told something, epoch ms. */
   get changedMs(): number | undefined {
     return this.#changedMs;
@@ -107,12 +113,13 @@ export class ImportKeeper {
     if (!isNews) return;
     this.#changedMs = this.parts.clock.nowMs();
     this.#effective = effectiveImports(state);
+    this.#paths = effectivePaths(state);
     this.parts.onChange();
   }
 
   // A cursor that moved over other clusters' changes is not worth a write.
   #isSaved(): boolean {
-    return this.#saved?.told === this.#state.told && this.#saved.consumer === this.#state.consumer && this.#saved.held === this.#state.held && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
+    return this.#saved?.told === this.#state.told && this.#saved.paths === this.#state.paths && this.#saved.consumer === this.#state.consumer && this.#saved.held === this.#state.held && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
   }
 
   // It is needed when the hub is away, and then it is too late to notice that somebody deleted or changed it.

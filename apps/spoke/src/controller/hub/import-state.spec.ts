@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { backendName, clusterId, type ImportedBackend, type ImportedProvider } from '#domain/fleet';
+import { backendName, clusterId, type GatewayCaller, type GatewayOpening, type ImportedBackend, type ImportedProvider, type MemberPaths, type PathPeer } from '#domain/fleet';
 import type { HubSync } from '#ports';
 
-import { applySync, effectiveImports, NO_IMPORTS, releaseHeld, restartableState, type ImportState } from './import-state.js';
+import { applySync, effectiveImports, effectivePaths, NO_IMPORTS, releaseHeld, restartableState, type ImportState } from './import-state.js';
 
 const port = { port: 80, protocol: 'TCP' } as const;
 const provider = (id: string, address: string): ImportedProvider => ({
@@ -98,5 +98,58 @@ describe('import state', () => {
   });
   it('a first full state stands alone', () => {
     expect(fold([full('e1', [backend('model', [east])])])).toMatchObject({ complete: true, held: undefined });
+  });
+});
+
+describe('the ways to and from others', () => {
+  const opening = (gatewayPort: number, name: string, ...callers: string[]): GatewayOpening => ({ gatewayPort, backend: backendName('ai', name), port, callers: callers.map(clusterId) });
+  const caller = (id: string, address: string): GatewayCaller => ({ clusterId: clusterId(id), addresses: [address] });
+  const peer = (id: string): PathPeer => ({ clusterId: clusterId(id), path: 'gateway', addresses: ['198.51.100.1'], port: 9091 });
+  const paths = (openings: readonly GatewayOpening[], callers: readonly GatewayCaller[], peers: readonly PathPeer[] = []): MemberPaths => ({ intake: { openings, callers }, peers });
+  const withPaths = (sync: HubSync, told: MemberPaths): HubSync => ({ ...sync, paths: { version: 'p', paths: told } });
+  const open = (state: ImportState): string[] => (effectivePaths(state)?.intake.openings ?? []).map(({ gatewayPort, backend: name, callers }) => `${gatewayPort} ${name} ${callers.join(' ')}`);
+
+  const first = paths([opening(20_000, 'model', 'west-1'), opening(20_001, 'other', 'north-1', 'west-1')], [caller('north-1', '192.0.2.3'), caller('west-1', '192.0.2.2')], [peer('north-1'), peer('west-1')]);
+  const before = fold([withPaths(full('e1', []), first)]);
+
+  it('are what the hub says, and stay while it does not speak of them', () => {
+    expect(effectivePaths(before)).toEqual(first);
+    expect(effectivePaths(fold([delta('e1', [backend('model', [east])])], before))).toBe(first);
+    const less = paths([opening(20_000, 'model', 'west-1')], [caller('west-1', '192.0.2.9')]);
+    expect(effectivePaths(fold([withPaths(delta('e1', []), less)], before))).toBe(less);
+  });
+
+  it('stay open in a new epoch that does not know of them, until the grace is over', () => {
+    const state = fold([withPaths(full('e2', []), paths([], []))], before);
+    expect(open(state)).toEqual(['20000 ai/model west-1', '20001 ai/other north-1 west-1']);
+    expect(effectivePaths(state)?.peers.map(({ clusterId: id }) => id)).toEqual(['north-1', 'west-1']);
+    expect(open(releaseHeld(state, 1_500))).toEqual([]);
+  });
+
+  it('are joined with those of a new epoch: callers of either word are let in, of two addresses the newer counts', () => {
+    const state = fold([withPaths(full('e2', []), paths([opening(20_001, 'other', 'south-1')], [caller('north-1', '192.0.2.77'), caller('south-1', '192.0.2.4')]))], before);
+    expect(open(state)).toEqual(['20000 ai/model west-1', '20001 ai/other north-1 south-1 west-1']);
+    expect(effectivePaths(state)?.intake.callers).toEqual([caller('north-1', '192.0.2.77'), caller('south-1', '192.0.2.4'), caller('west-1', '192.0.2.2')]);
+  });
+
+  it('of one gateway port that two words lead to different backends, the newer counts', () => {
+    expect(open(fold([withPaths(full('e2', []), paths([opening(20_000, 'third', 'west-1')], [caller('west-1', '192.0.2.2')]))], before))).toEqual(['20000 ai/third west-1', '20001 ai/other north-1 west-1']);
+  });
+
+  it('hold nothing back where the new epoch knows all of them', () => {
+    const more = paths([...first.intake.openings, opening(20_002, 'third', 'west-1')], first.intake.callers, first.peers);
+    expect(fold([withPaths(full('e2', []), more)], before)).toMatchObject({ held: undefined, paths: more });
+  });
+
+  it('who was named by the new epoch and then taken back is out at once', () => {
+    const named = fold([withPaths(full('e2', [], false), first), withPaths(delta('e2', []), paths([opening(20_001, 'other', 'north-1')], [caller('north-1', '192.0.2.3')], [peer('north-1')]))], fold([withPaths(full('e1', [backend('model', [west])]), first)]));
+    expect(named.held).toBeDefined();
+    expect(open(named)).toEqual(['20001 ai/other north-1']);
+    expect(effectivePaths(named)?.peers.map(({ clusterId: id }) => id)).toEqual(['north-1']);
+  });
+
+  it('start again as all that is in force', () => {
+    const state = restartableState(fold([withPaths(full('e2', []), paths([], []))], before));
+    expect(open(state)).toEqual(['20000 ai/model west-1', '20001 ai/other north-1 west-1']);
   });
 });

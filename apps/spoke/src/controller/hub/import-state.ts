@@ -1,5 +1,7 @@
-import { byKey, type ClusterId, type ImportedBackend, type ImportedProvider, type ImportSet } from '#domain/fleet';
+import { byKey, type ClusterId, type ImportedBackend, type ImportedProvider, type ImportSet, type MemberPaths } from '#domain/fleet';
 import type { HubSync, SyncCursor } from '#ports';
+
+import { coversPaths, joinPaths, withoutWithdrawn } from './held-paths.js';
 
 /** One named resource as the hub told it. */
 export interface ToldResource {
@@ -20,6 +22,8 @@ export interface ImportState {
   readonly consumer: ClusterId | undefined;
   readonly cursor: SyncCursor | undefined;
   readonly told: ToldResources;
+  /** The ways to and from other members; undefined where the hub says nothing of them, as older ones do. */
+  readonly paths: MemberPaths | undefined;
   /** Whether `told` began with a full state in which every member had finished its first list. */
   readonly complete: boolean;
   readonly held: HeldImports | undefined;
@@ -28,12 +32,13 @@ export interface ImportState {
 /** Knowledge from before, and how long its absence from the newer word is no evidence. */
 export interface HeldImports {
   readonly resources: ToldResources;
+  readonly paths: MemberPaths | undefined;
   /** Epoch ms; undefined until a complete full state has come. */
   readonly untilMs: number | undefined;
 }
 
 /** Before the first word of any hub. */
-export const NO_IMPORTS: ImportState = { consumer: undefined, cursor: undefined, told: new Map(), complete: false, held: undefined };
+export const NO_IMPORTS: ImportState = { consumer: undefined, cursor: undefined, told: new Map(), paths: undefined, complete: false, held: undefined };
 
 /** Folds one answer of Sync into the state. */
 export function applySync(state: ImportState, sync: HubSync, settle: Settle): ImportState {
@@ -45,7 +50,7 @@ export const needsFull = (state: ImportState): boolean => state.held !== undefin
 
 /** The state as it may be started from: what is still open makes the next start ask for everything. */
 export function restartableState(state: ImportState): ImportState {
-  return state.held === undefined ? state : { consumer: state.consumer, cursor: undefined, told: effectiveResources(state), complete: false, held: undefined };
+  return state.held === undefined ? state : { consumer: state.consumer, cursor: undefined, told: effectiveResources(state), paths: effectivePaths(state), complete: false, held: undefined };
 }
 
 /** Lets go of what was held once its time is over. */
@@ -59,6 +64,9 @@ export function effectiveImports(state: ImportState): ImportSet {
   return { backends: [...effectiveResources(state).values()].map((resource) => resource.backend).sort(byKey((backend) => backend.name)) };
 }
 
+/** The ways to and from other members that plans use. */
+export const effectivePaths = (state: ImportState): MemberPaths | undefined => (state.held === undefined ? state.paths : joinPaths(state.held.paths, state.paths));
+
 interface Settle {
   readonly consumer: ClusterId;
   readonly nowMs: number;
@@ -67,17 +75,19 @@ interface Settle {
 
 function applyFull(state: ImportState, sync: HubSync, settle: Settle): ImportState {
   const told = new Map(sync.changed.map(({ name, version, backend }) => [name, { version, backend }]));
-  const next = { consumer: settle.consumer, cursor: sync.cursor, told, complete: sync.complete };
-  if (sync.complete && state.cursor?.epoch === sync.cursor.epoch) return { ...next, held: heldAfterComplete(state, told, settle) };
+  const paths = sync.paths?.paths;
+  const next = { consumer: settle.consumer, cursor: sync.cursor, told, paths, complete: sync.complete };
+  if (sync.complete && state.cursor?.epoch === sync.cursor.epoch) return { ...next, held: heldAfterComplete(state, { told, paths }, settle) };
   const resources = effectiveResources(state);
+  const pathsBefore = effectivePaths(state);
   // Nothing is at stake where the newer word names everything that we know.
-  if ([...resources].every(([name, resource]) => covers(told.get(name), resource))) return { ...next, held: undefined };
-  return { ...next, held: { resources, untilMs: sync.complete ? settle.nowMs + settle.graceMs : undefined } };
+  if ([...resources].every(([name, resource]) => covers(told.get(name), resource)) && coversPaths(paths, pathsBefore)) return { ...next, held: undefined };
+  return { ...next, held: { resources, paths: pathsBefore, untilMs: sync.complete ? settle.nowMs + settle.graceMs : undefined } };
 }
 
 // Within one epoch a complete state is everything: what it named before and names no more is withdrawn. What is held from
 // before that epoch stays for its time.
-function heldAfterComplete(state: ImportState, told: ToldResources, { nowMs, graceMs }: Settle): HeldImports | undefined {
+function heldAfterComplete(state: ImportState, { told, paths }: Pick<ImportState, 'told' | 'paths'>, { nowMs, graceMs }: Settle): HeldImports | undefined {
   if (state.held === undefined) return undefined;
   const resources = new Map(state.held.resources);
   for (const [name, before] of state.told) {
@@ -85,7 +95,7 @@ function heldAfterComplete(state: ImportState, told: ToldResources, { nowMs, gra
     if (after === undefined) resources.delete(name);
     else forgetWithdrawn(resources, name, before.backend, after.backend);
   }
-  return { resources, untilMs: state.held.untilMs ?? nowMs + graceMs };
+  return { resources, paths: withoutWithdrawn(state.held.paths, state.paths, paths), untilMs: state.held.untilMs ?? nowMs + graceMs };
 }
 
 function covers(told: ToldResource | undefined, held: ToldResource): boolean {
@@ -94,7 +104,8 @@ function covers(told: ToldResource | undefined, held: ToldResource): boolean {
 }
 
 function applyDelta(state: ImportState, sync: HubSync): ImportState {
-  if (sync.changed.length === 0 && sync.removed.length === 0) return { ...state, cursor: sync.cursor };
+  const paths = sync.paths?.paths ?? state.paths;
+  if (sync.changed.length === 0 && sync.removed.length === 0) return { ...state, cursor: sync.cursor, paths, held: heldBeside(state, { paths }) };
   const told = new Map(state.told);
   const heldResources = state.held === undefined ? undefined : new Map(state.held.resources);
   for (const { name, version, backend } of sync.changed) {
@@ -106,8 +117,13 @@ function applyDelta(state: ImportState, sync: HubSync): ImportState {
     // The newer word named it and takes it back: that is evidence, unlike absence.
     if (told.delete(name)) heldResources?.delete(name);
   }
-  const held = state.held === undefined || heldResources === undefined ? undefined : { ...state.held, resources: heldResources };
-  return { ...state, cursor: sync.cursor, told, held };
+  return { ...state, cursor: sync.cursor, told, paths, held: heldBeside(state, { paths, resources: heldResources }) };
+}
+
+function heldBeside({ held, paths: before }: ImportState, { paths, resources }: { readonly paths: MemberPaths | undefined; readonly resources?: ToldResources | undefined }): HeldImports | undefined {
+  if (held === undefined) return undefined;
+  const kept = withoutWithdrawn(held.paths, before, paths);
+  return resources === undefined && kept === held.paths ? held : { ...held, resources: resources ?? held.resources, paths: kept };
 }
 
 function forgetWithdrawn(held: Map<string, ToldResource>, name: string, before: ImportedBackend, after: ImportedBackend): void {

@@ -1,16 +1,8 @@
-import type { MemberBackend } from '#domain/fleet';
-import type { Clock, HubLink, HubReportAnswer, SpokeIdentity, SyncCursor } from '#ports';
+import type { Clock, HubLink, HubReportAnswer, SpokeIdentity } from '#ports';
 
 import type { Backoff } from '../backoff.js';
 import type { Wake } from '../wake.js';
-import { heartbeat, isHeartbeat, prepareReport, type Accepted, type PreparedReport } from './report-ledger.js';
-
-/** What there is to report now. */
-export interface Reportable {
-  readonly backends: readonly MemberBackend[];
-  /** The import state that the data plane was last built from. */
-  readonly applied: SyncCursor | undefined;
-}
+import { heartbeat, isHeartbeat, prepareReport, type Accepted, type PreparedReport, type Reportable } from './report-ledger.js';
 
 /**
  * What a replica may say: `write` holds the lease; `heartbeat` held it and cannot reach the API server to renew it, so it says
@@ -80,7 +72,7 @@ function nextReport(parts: ReportLoopParts, state: ReportState): PreparedReport 
       return isDue && state.accepted !== undefined ? heartbeat(state.accepted, current?.applied) : undefined;
     case 'write': {
       if (current === undefined) return undefined;
-      const prepared = prepareReport(current.backends, state.accepted, current.applied);
+      const prepared = prepareReport(current, state.accepted);
       return isDue || !isHeartbeat(prepared.report) ? prepared : undefined;
     }
   }

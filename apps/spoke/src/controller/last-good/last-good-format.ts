@@ -15,6 +15,7 @@ const STATE_BYTES_MAX = 256 * 1024 * 1024;
 const FORMAT = 1;
 
 const protocol = z.enum(['TCP', 'UDP']);
+const backendName = z.string().transform((text) => text as BackendName);
 const clusterId = z.string().transform((text) => text as ClusterId);
 const portSchema = z.object({ port: z.number().int(), protocol });
 const endpointSchema = z.object({
@@ -35,7 +36,7 @@ const providerSchema = z.object({
   readyAssumed: z.number().int(),
 });
 const backendSchema = z.object({
-  name: z.string().transform((text) => text as BackendName),
+  name: backendName,
   trafficClass: z.enum(['endpoints', 'inference-pool', 'external']),
   sessionAffinity: z.enum(['None', 'ClientIP', 'Cluster']),
   providers: z.array(providerSchema),
@@ -45,12 +46,22 @@ const backendSchema = z.object({
   memberCount: z.number().int(),
   servingCount: z.number().int(),
 });
+const pathsSchema = z.object({
+  intake: z.object({
+    openings: z.array(z.object({ gatewayPort: z.number().int(), backend: backendName, port: portSchema, callers: z.array(clusterId) })),
+    callers: z.array(z.object({ clusterId, addresses: z.array(z.string()) })),
+  }),
+  peers: z.array(z.object({ clusterId, path: z.enum(['direct', 'gateway']), addresses: z.array(z.string()), port: z.number().int() })),
+});
+
 const stateSchema = z.object({
   format: z.literal(FORMAT),
   consumer: clusterId.optional(),
   cursor: z.object({ epoch: z.string(), sequence: z.string().regex(/^\d+$/), mark: z.string().default('') }).optional(),
   complete: z.boolean(),
   resources: z.array(z.object({ name: z.string(), version: z.string(), backend: backendSchema })),
+  /** Absent in what an older version saved. */
+  paths: pathsSchema.optional(),
 });
 
 /** The index that makes chunks one state. */
@@ -69,7 +80,7 @@ export interface PackedState {
 export async function packState(state: ImportState): Promise<PackedState> {
   const resources = [...state.told].map(([name, resource]) => ({ name, ...resource }));
   const cursor = state.cursor === undefined ? undefined : { ...state.cursor, sequence: state.cursor.sequence.toString() };
-  const packed = await promisify(gzip)(JSON.stringify({ format: FORMAT, consumer: state.consumer, cursor, complete: state.complete, resources }));
+  const packed = await promisify(gzip)(JSON.stringify({ format: FORMAT, consumer: state.consumer, cursor, complete: state.complete, resources, paths: state.paths }));
   const chunks: Buffer[] = [];
   for (let at = 0; at < packed.length; at += CHUNK_BYTES_MAX) chunks.push(packed.subarray(at, at + CHUNK_BYTES_MAX));
   return { sha256: sha256(packed), chunks };
@@ -85,7 +96,7 @@ export async function unpackState(index: LastGoodIndex, chunks: readonly Buffer[
     const parsed = stateSchema.parse(JSON.parse((await promisify(gunzip)(Buffer.concat(chunks), { maxOutputLength: STATE_BYTES_MAX })).toString('utf8')));
     const told = new Map<string, ToldResource>(parsed.resources.map(({ name, version, backend }) => [name, { version, backend }]));
     const cursor = parsed.cursor === undefined ? undefined : { ...parsed.cursor, sequence: BigInt(parsed.cursor.sequence) };
-    return { consumer: parsed.consumer, cursor, told, complete: parsed.complete, held: undefined };
+    return { consumer: parsed.consumer, cursor, told, paths: parsed.paths, complete: parsed.complete, held: undefined };
   } catch (error) {
     throw corrupt('it does not read as a state of this version', error);
   }

@@ -24,6 +24,10 @@ const stateOf = (backends: readonly ImportedBackend[]) => ({
   consumer: clusterId('east-1'),
   cursor: { epoch: 'e1', sequence: 9_007_199_254_740_993n, mark: 'm' },
   told: new Map(backends.map((one) => [`backend/${one.name}`, { version: 'v1', backend: one }])),
+  paths: {
+    intake: { openings: [{ gatewayPort: 20_000, backend: backendName('ai', 'model'), port: { port: 53, protocol: 'UDP' as const }, callers: [clusterId('west-1')] }], callers: [{ clusterId: clusterId('west-1'), addresses: ['192.0.2.1'] }] },
+    peers: [{ clusterId: clusterId('west-1'), path: 'gateway' as const, addresses: ['198.51.100.1'], port: 9091 }],
+  },
   complete: true,
   held: undefined,
 }) satisfies ImportState;

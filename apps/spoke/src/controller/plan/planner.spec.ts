@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
-import { backendName, clusterId, isSameData, type ImportSet } from '#domain/fleet';
+import { backendName, clusterId, isSameData, type ClusterId, type ImportSet } from '#domain/fleet';
 import { renderXdsSnapshot, type RenderedPlan } from '#domain/xds-snapshot';
 import type { KubeKind, KubeObject } from '#ports';
 import { FakeClock, FakeKube, FakeRandom, readyEndpoints, settle, testSeed } from '#testing';
@@ -99,7 +99,9 @@ const imported = fc.record({ namespace, name, port, ready: fc.nat(2), shareBp: f
 const importChange: fc.Arbitrary<Change> = fc.option(fc.uniqueArray(imported, { maxLength: 3, selector: (one) => one.name }), { nil: undefined }).map((backends) => ({ imports: backends && { backends } }));
 const change = fc.oneof({ weight: 12, arbitrary: objectChange }, { weight: 1, arbitrary: importChange });
 
-const planNow = (planner: Planner, world: World, imports: ImportSet | undefined): ControllerPlan => planner.plan({ world, clusterId: HERE, imports, ipAddresses: world.ipAddresses.values() });
+const NONE: ReadonlySet<ClusterId> = new Set();
+
+const planNow = (planner: Planner, world: World, imports: ImportSet | undefined): ControllerPlan => planner.plan({ world, clusterId: HERE, imports, intake: undefined, unreachable: NONE, ipAddresses: world.ipAddresses.values() });
 
 /** What says the same as before but is another object. */
 function needlesslyNew<T extends object>(before: readonly T[], after: readonly T[], keyOf: (value: T) => string): readonly string[] {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { planAddresses, type AddressAssignment, type AddressInput, type AddressPlan, type IpAddress } from '#domain/addresses';
-import type { ClusterId, ImportSet, Locality, MemberBackend, NamespacedName } from '#domain/fleet';
+import type { ClusterId, GatewayIntake, ImportSet, Locality, MemberBackend, NamespacedName } from '#domain/fleet';
 import { acceptedFrontends, decideGateways, fleetPorts, type FleetPorts, type GatewayDecisions, type GatewayObjects, type ServiceObject } from '#domain/gateway-api';
 import { rebuildRoutingPlan, type LocalObjects, type NodeObject, type RoutingPlan, type RoutingPlanInput } from '#domain/routing-plan';
 
@@ -14,6 +14,10 @@ export interface PlanSources {
   readonly clusterId: ClusterId;
   /** What the hub says; undefined before it has said anything. */
   readonly imports: ImportSet | undefined;
+  /** What the gateway nodes shall take in; undefined while the hub says nothing of it. */
+  readonly intake: GatewayIntake | undefined;
+  /** Clusters to which the path is down. */
+  readonly unreachable: ReadonlySet<ClusterId>;
   /** IPAddresses, our own latest among them. */
   readonly ipAddresses: readonly IpAddress[];
 }
@@ -59,7 +63,7 @@ export class Planner {
   constructor(private readonly clusterDomain: string) {}
 
   /** The plan of this moment. Parts that did not change are the same objects as before. */
-  plan({ world, clusterId, imports, ipAddresses }: PlanSources): ControllerPlan {
+  plan({ world, clusterId, imports, intake, unreachable, ipAddresses }: PlanSources): ControllerPlan {
     const decisions = this.#decisions(world, imports);
     const { assignments } = this.#addresses(this.#addressInput(addressInput(decisions, world, { ipAddresses, serviceAddresses: this.#serviceAddresses(world.services.values()) }, NO_CIRCUMSTANCES)));
     const local = this.#local({
@@ -72,12 +76,12 @@ export class Planner {
     });
     const frontends = this.#frontends(decisions, assignments, this.clusterDomain);
     const locality = this.#keepLocality(this.#locality(world.nodes.values()));
-    const routing = this.#routing(this.#routingInput({ clusterId, locality, frontends, local, imports }));
+    const routing = this.#routing(this.#routingInput({ clusterId, locality, frontends, local, imports, intake, unreachable }));
     return { decisions, assignments, routing: routing.plan, localParts: routing.local.offers, imports };
   }
 
   /** What to do about addresses now; unlike {@link plan} it chooses, by the given circumstances. */
-  addressPlan({ world, imports, ipAddresses }: Omit<PlanSources, 'clusterId'>, circumstances: AddressCircumstances, mode: 'keep' | 'release'): AddressPlan {
+  addressPlan({ world, imports, ipAddresses }: Pick<PlanSources, 'world' | 'imports' | 'ipAddresses'>, circumstances: AddressCircumstances, mode: 'keep' | 'release'): AddressPlan {
     const input = addressInput(this.#decisions(world, imports), world, { ipAddresses, serviceAddresses: this.#serviceAddresses(world.services.values()) }, circumstances);
     if (mode === 'keep') return planAddresses(input);
     return planAddresses({ ...input, claims: input.claims.map((claim) => ({ ...claim, mode: 'release' })) });
