@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '#adapters/embedded-postgres';
+import { keepEmbeddedPostgres, startEmbeddedPostgres, type EmbeddedPostgres } from '#adapters/embedded-postgres';
 import { createPostgresStore, migrate } from '#adapters/postgres';
 import { AesSecretBox } from '#adapters/secret-box';
 import { clusterId, FleetError } from '#domain/fleet';
@@ -14,6 +14,7 @@ import { SystemClock } from '#platform';
 import type { FleetStore } from '#ports';
 import { aPolicy, until } from '#testing';
 
+import { openFolder } from '../fleet/open-folder.js';
 import { type PostgresServer, startPostgresServer } from './postgres-server.js';
 
 const MIGRATIONS = 'prisma/migrations';
@@ -146,8 +147,7 @@ describe('a real server of our own', () => {
   let folder: string;
   const started: EmbeddedPostgres[] = [];
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'spillway-postgres-'));
-    chmodSync(folder, 0o755);
+    folder = openFolder('spillway-postgres-');
   });
   afterEach(async () => {
     await Promise.all(started.splice(0).map((server) => server.stop()));
@@ -188,6 +188,66 @@ describe('a real server of our own', () => {
     } finally {
       await store.close();
     }
+  }, 60_000);
+
+  it('a connection that breaks in a transaction breaks the call and nothing else, and the next call works', async () => {
+    const running = await start();
+    await migrate(running.connectionString);
+    const store = connect(running.connectionString);
+    const holder = new pg.Client({ connectionString: running.connectionString });
+    await holder.connect();
+    const waiting = async (): Promise<number> => Number((await query(running.connectionString, "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))[0]?.['count']);
+    try {
+      // The lock of all writes: they wait for it within their transactions.
+      await holder.query('SELECT pg_advisory_lock(7316001)');
+      const calls = [codeOf(store.reports.judge([], undefined)), codeOf(store.policies.save(aPolicy(), 'ada'))];
+      await until('both wait', async () => (await waiting()) === 2);
+      await holder.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      expect(await Promise.all(calls)).toEqual(['STORE_UNAVAILABLE', 'STORE_UNAVAILABLE']);
+      await holder.query('SELECT pg_advisory_unlock(7316001)');
+      expect(await codeOf(store.reports.judge([], undefined))).toBe('none');
+    } finally {
+      await holder.end();
+      await store.close();
+    }
+  });
+
+  it('a database that takes no writes for now is one that does not answer, not a fault of ours', async () => {
+    const running = await start();
+    await migrate(running.connectionString);
+    const writer = "?options=-c%20default_transaction_read_only%3Doff";
+    await query(running.connectionString, 'ALTER SYSTEM SET default_transaction_read_only = on');
+    await query(running.connectionString, 'SELECT pg_reload_conf()');
+    const store = connect(running.connectionString);
+    try {
+      await until('policies cannot be saved', async () => (await codeOf(store.policies.save(aPolicy(), 'ada'))) === 'STORE_UNAVAILABLE');
+      expect(await codeOf(store.changeLog.loadView())).toBe('none');
+    } finally {
+      await store.close();
+      await query(`${running.connectionString}${writer}`, 'ALTER SYSTEM RESET default_transaction_read_only');
+      await query(running.connectionString, 'SELECT pg_reload_conf()');
+    }
+  });
+
+  it('a kept server that is killed comes back on the same port with what was written; one that keeps ending is given up with a sentence', async () => {
+    const restarts: string[] = [];
+    const kept = await keepEmbeddedPostgres({ folder }, (why) => restarts.push(why));
+    const isBack = async (): Promise<boolean> => query(kept.connectionString, 'SELECT 1').then(() => true, () => false);
+    try {
+      await query(kept.connectionString, 'CREATE TABLE survivor AS SELECT 1 AS id');
+      for (let kill = 1; kill <= 3; kill += 1) {
+        const before = kept.pid;
+        process.kill(before, 'SIGKILL');
+        await until('it is back', async () => kept.pid !== before && (await isBack()));
+      }
+      expect(await query(kept.connectionString, 'SELECT id FROM survivor')).toEqual([{ id: 1 }]);
+      expect(restarts).toEqual(Array.from({ length: 3 }, () => 'was ended by SIGKILL'));
+      process.kill(kept.pid, 'SIGKILL');
+      expect(await kept.failed).toContain('for the 4th time within a minute');
+    } finally {
+      await kept.stop();
+    }
+    expect(await isBack()).toBe(false);
   }, 60_000);
 
   it('a folder in use by a living process is left alone', async () => {

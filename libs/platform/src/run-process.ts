@@ -5,6 +5,8 @@ export interface RunningProcess {
   stop(): Promise<void>;
   /** For a task: ends the process with 0 when it resolves, with 1 when it rejects. A process without it runs until a signal. */
   readonly finished?: Promise<void>;
+  /** Resolves with a sentence where the process cannot go on: it is stopped in order, and ends with 1. */
+  readonly failed?: Promise<string>;
 }
 
 /** Longest time that an orderly stop may take before the process ends anyway. */
@@ -48,6 +50,11 @@ export async function runProcess(start: () => Promise<RunningProcess>): Promise<
       end(1);
     },
   );
+  void running.failed?.then((why) => {
+    if (stopping) return;
+    process.stderr.write(`${why}\n`);
+    end(1);
+  });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }

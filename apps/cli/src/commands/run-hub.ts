@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { startEmbeddedPostgres } from '#adapters/embedded-postgres';
+import { keepEmbeddedPostgres } from '#adapters/embedded-postgres';
 import { loadHubConfig, startHub } from '#apps/hub';
 import { loadWorkerConfig, startWorker } from '#apps/worker';
 import type { RunningProcess } from '#platform';
@@ -30,7 +30,7 @@ export async function runHub(context: CommandContext, flags: UpFlags): Promise<R
     for (const stop of stops.reverse()) await stop();
   };
   try {
-    const postgres = await startEmbeddedPostgres({ folder: settings.databaseFolder });
+    const postgres = await keepEmbeddedPostgres({ folder: settings.databaseFolder }, (why) => context.terminal.err(`PostgreSQL ${why}; starting it again`));
     stops.push(() => postgres.stop());
     const env = processEnv(context, flags, settings, postgres.connectionString);
     progress.update('starting the hub');
@@ -43,6 +43,7 @@ export async function runHub(context: CommandContext, flags: UpFlags): Promise<R
     progress.done('Spillway is up');
     announce(context, { ...hub.urls, token: join(settings.folder, 'admin-token'), saved });
     return {
+      failed: postgres.failed,
       stop: async () => {
         context.terminal.err('stopping');
         await stopAll();

@@ -27,6 +27,8 @@ export interface EmbeddedPostgres {
   /** For database `spillway`, with the password in it. */
   readonly connectionString: string;
   readonly pid: number;
+  /** Resolves with how it ended, once it has, whoever ended it. */
+  readonly ended: Promise<string>;
   /** Ends the server in order. */
   stop(): Promise<void>;
 }
@@ -146,6 +148,9 @@ function keepTail(child: ChildProcess): () => string {
 
 async function openDatabase(child: ChildProcess, serverUrl: string): Promise<EmbeddedPostgres> {
   const endWatch = endWithThisProcess(child);
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal === null ? `ended with code ${code}` : `was ended by ${signal}`));
+  });
   const stop = async (): Promise<void> => {
     endWatch();
     await endServer(child);
@@ -156,7 +161,7 @@ async function openDatabase(child: ChildProcess, serverUrl: string): Promise<Emb
     await stop();
     throw error;
   }
-  return { connectionString: `${serverUrl}/spillway`, pid: child.pid ?? 0, stop };
+  return { connectionString: `${serverUrl}/spillway`, pid: child.pid ?? 0, ended, stop };
 }
 
 /** Sees to it that the server ends with this process, however that ends: a shell waits on a pipe that closes with us. */
@@ -173,6 +178,7 @@ function endWithThisProcess(child: ChildProcess): () => void {
 
 async function createDatabase(serverUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: `${serverUrl}/postgres` });
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = 'spillway'");

@@ -1,1 +1,2 @@
-export { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.js';
+export { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.js';
+export * from './keep-postgres.js';

@@ -47,6 +47,8 @@ export class Database {
     this.pool = new pg.Pool({ connectionString: options.connectionString, max: options.poolSizeMax, connectionTimeoutMillis: 5_000, statement_timeout: 30_000, keepAlive: true });
     // An idle connection that breaks is replaced at the next call, which says so if that fails.
     this.pool.on('error', () => undefined);
+    // One that breaks in the middle of a transaction says so twice: to the call, and by an event that would end the process.
+    this.pool.on('connect', (client) => client.on('error', () => undefined));
     this.prisma = new PrismaClient({ adapter: new PrismaPg(this.pool) });
     this.clock = options.clock;
     this.box = options.box;

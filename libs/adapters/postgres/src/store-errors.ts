@@ -1,7 +1,8 @@
 import { FleetError, isFleetError } from '#domain/fleet';
 
-// SQLSTATE classes and codes that heal by themselves: connection trouble, a server that starts or stops, a transaction to repeat.
-const TRANSIENT_SQLSTATE = /^(08...|57P0.|53...|40001|40P01|55P03|57014)$/;
+// SQLSTATE classes and codes that heal by themselves or by a hand at the server: connection trouble, a server that starts, stops
+// or is a standby for now, a disk or a memory that is full or fails, a transaction to repeat.
+const TRANSIENT_SQLSTATE = /^(08...|57P0.|53...|58...|25006|25P03|40001|40P01|55P03|57014)$/;
 const TRANSIENT_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2034']);
 const TRANSIENT_MESSAGE = /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Can't reach database server|Cannot use a pool after calling end/;
 
