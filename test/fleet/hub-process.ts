@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { lastWill } from './last-will.js';
 import { until } from './until.js';
 
 /** How one of our own processes is started. */
@@ -36,6 +37,7 @@ export class OwnProcess {
     this.#logStart = fstatSync(log).size;
     const child = spawn(process.execPath, [this.#options.program], { env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', ...this.#options.env }, stdio: ['ignore', log, log] });
     this.#child = child;
+    lastWill().endProcess(child.pid ?? 0);
     let ended: string | undefined;
     child.once('exit', (code, signal) => {
       ended = `ended with ${signal ?? code}`;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { freePorts } from '../fleet/free-ports.js';
+import { lastWill } from '../fleet/last-will.js';
 import { openFolder } from '../fleet/open-folder.js';
 import { until } from '../fleet/until.js';
 
@@ -33,6 +34,7 @@ describe('the spillway command', () => {
   beforeAll(async () => {
     const [people, machines, worker] = await freePorts(3);
     up = spawn(process.execPath, [MAIN, 'up', '--data', data, '--advertise', '127.0.0.1', '--people-port', String(people), '--machine-port', String(machines), '--worker-port', String(worker), '--log-level', 'error'], { env });
+    lastWill().endProcess(up.pid ?? 0);
     for (const stream of [up.stdout, up.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (upOutput += text));
     await until('spillway up says that it is up', () => {
       if (up.exitCode !== null) throw new Error(`spillway up ended with ${up.exitCode}: ${upOutput}`);

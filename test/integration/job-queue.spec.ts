@@ -1,6 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { startEmbeddedPostgres } from '#adapters/embedded-postgres';
@@ -8,6 +6,7 @@ import { BullJobQueue, type QueueBackend } from '#adapters/queue';
 import { SystemRandom } from '#platform';
 import { jobQueueConformance, type JobQueueUnderTest } from '#testing/conformance';
 
+import { openFolder } from '../fleet/open-folder.js';
 import { redisProblems, startRedisServer } from './redis-server.js';
 
 const under = (backend: QueueBackend, stop: () => Promise<void>): JobQueueUnderTest => ({
@@ -17,9 +16,7 @@ const under = (backend: QueueBackend, stop: () => Promise<void>): JobQueueUnderT
 });
 
 jobQueueConformance('BullMQ on PostgreSQL', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'spillway-queue-'));
-  // PostgreSQL runs as another user when this process is root.
-  chmodSync(folder, 0o755);
+  const folder = openFolder('spillway-queue-');
   const server = await startEmbeddedPostgres({ folder, isDurable: false });
   return under({ kind: 'postgres', connectionString: server.connectionString }, async () => {
     await server.stop();

@@ -1,11 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 
 import pg from 'pg';
 
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#adapters/embedded-postgres';
 import { migrate } from '#adapters/postgres';
+
+import { openFolder } from '../fleet/open-folder.js';
 
 /** A real server for one spec file, and fresh databases on it. */
 export interface PostgresServer {
@@ -19,9 +19,7 @@ export interface PostgresServer {
 
 /** Starts a real PostgreSQL in a temporary folder. */
 export async function startPostgresServer(): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'spillway-postgres-'));
-  // PostgreSQL runs as another user when this process is root.
-  chmodSync(folder, 0o755);
+  const folder = openFolder('spillway-postgres-');
   const server = await startEmbeddedPostgres({ folder, isDurable: false });
   const maker = new DatabaseMaker(server, folder);
   try {

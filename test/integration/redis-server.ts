@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 
 import { freePorts } from '../fleet/free-ports.js';
+import { lastWill } from '../fleet/last-will.js';
 
 /** A Redis server of a test's own: on a free loopback port, with nothing on disk. */
 export interface RedisServer {
@@ -18,6 +19,7 @@ export function redisProblems(): readonly string[] {
 export async function startRedisServer(): Promise<RedisServer> {
   const [port = 0] = await freePorts(1);
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--loglevel', 'notice'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  lastWill().endProcess(child.pid ?? 0);
   await ready(child);
   return {
     url: `redis://127.0.0.1:${port}`,

@@ -6,6 +6,8 @@ import { createInterface, type Interface } from 'node:readline';
 
 import { describe } from '@jest/globals';
 
+import { lastWill } from '../../fleet/last-will.js';
+
 const NEEDED_PROGRAMS = ['ip', 'nft', 'nsenter', 'conntrack'] as const;
 
 /** What this machine lacks for tests with real packets; empty where they can run. */
@@ -66,6 +68,7 @@ export class LabNamespace {
   async start(script: string, ...args: readonly string[]): Promise<{ readonly child: ChildProcessWithoutNullStreams; readonly lines: Interface }> {
     const child = spawn('nsenter', [`--net=${this.path}`, process.execPath, '--no-warnings', join(import.meta.dirname, script), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
     this.#children.push(child);
+    lastWill().endProcess(child.pid ?? 0);
     let complaint = '';
     child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
     const lines = createInterface({ input: child.stdout });
