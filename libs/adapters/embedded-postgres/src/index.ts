@@ -1,2 +1,2 @@
-export { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.js';
+export { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
 export * from './keep-postgres.js';
