@@ -21,7 +21,6 @@ export const DnsConfigSchema = z
     SPILLWAY_DNS_STOP_DELAY_MS: z.coerce.number().int().min(0).max(8_000).default(2_000),
     SPILLWAY_DNS_TCP_CONNECTIONS_MAX: z.coerce.number().int().min(1).max(100_000).default(256),
     SPILLWAY_DNS_TCP_CONNECTIONS_PER_SOURCE_MAX: z.coerce.number().int().min(1).max(100_000).default(64),
-    SPILLWAY_DNS_KEPT_RESPONSES_MAX: z.coerce.number().int().min(1).max(1_000_000).default(20_000),
   })
   .transform((env) => ({
     logLevel: env.SPILLWAY_LOG_LEVEL,
@@ -30,7 +29,7 @@ export const DnsConfigSchema = z
     nameServer: `spillway-spoke-dns.${env.SPILLWAY_NAMESPACE}.svc.${env.SPILLWAY_CLUSTER_DOMAIN}`,
     ops: { host: env.SPILLWAY_OPS_HOST, port: env.SPILLWAY_OPS_PORT },
     dns: { host: env.SPILLWAY_DNS_HOST, port: env.SPILLWAY_DNS_PORT },
-    limits: { connectionsMax: env.SPILLWAY_DNS_TCP_CONNECTIONS_MAX, connectionsPerSourceMax: env.SPILLWAY_DNS_TCP_CONNECTIONS_PER_SOURCE_MAX, keptResponsesMax: env.SPILLWAY_DNS_KEPT_RESPONSES_MAX },
+    limits: { connectionsMax: env.SPILLWAY_DNS_TCP_CONNECTIONS_MAX, connectionsPerSourceMax: env.SPILLWAY_DNS_TCP_CONNECTIONS_PER_SOURCE_MAX },
     xds: planSourceOf(env),
     lastGoodFile: env.SPILLWAY_DNS_LAST_GOOD_FILE,
     stopDelayMs: env.SPILLWAY_DNS_STOP_DELAY_MS,

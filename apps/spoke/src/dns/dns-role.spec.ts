@@ -8,15 +8,18 @@ import { decode, encode } from 'dns-packet';
 import { Registry } from 'prom-client';
 
 import { startXdsServer, type XdsServer } from '#adapters/xds-grpc';
-import { CLUSTER_TYPE_URL } from '#contracts/envoy';
-import type { Frontend, PlannedBackendId } from '#domain/routing-plan';
+import { CLUSTER_TYPE_URL, LOAD_ASSIGNMENT_TYPE_URL } from '#contracts/envoy';
+import { clusterId } from '#domain/fleet';
+import type { Frontend, PlannedBackend, PlannedBackendId, RoutingPlan } from '#domain/routing-plan';
 import { renderXdsSnapshot } from '#domain/xds-snapshot';
 import { ConfigError, createLogger, SystemClock } from '#platform';
+import { until } from '#testing';
 
 import { startDnsRole, type DnsRole } from './dns-role.js';
 
 const logger = createLogger({ app: 'test', level: 'silent' });
 const MODEL = 'composite:ai/model/80/TCP' as PlannedBackendId;
+const DB = 'import:shop/db/5432/TCP' as PlannedBackendId;
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -32,6 +35,22 @@ const frontend = (address: string): Frontend => ({
   addresses: [address],
   dnsNames: ['model.ai.gw.cluster.local'],
   listeners: [{ name: 'http', port: 80, protocol: 'TCP', uses: [{ backend: MODEL, weight: 1 }], rejectWeight: 0 }],
+});
+const backend = (id: PlannedBackendId, addresses: readonly string[]): PlannedBackend => ({
+  id,
+  protocol: 'TCP',
+  affinity: undefined,
+  trafficDistribution: 'None',
+  providers: [{ clusterId: clusterId('east'), locality: { region: '', zone: '' }, path: 'direct', shareBp: 10_000, endpoints: addresses.map((address) => ({ address, port: 5_432, state: 'ready', zone: '', node: '', hostname: '' })) }],
+});
+/** The Gateway of {@link snapshotOf}, and a headless import with these endpoints. */
+const headlessPlan = (addresses: readonly string[]): RoutingPlan => ({
+  frontends: [
+    frontend('172.30.0.41'),
+    { ...frontend(''), kind: 'service-import', isHeadless: true, namespace: 'shop', name: 'db', addresses: [], dnsNames: ['db.shop.svc.clusterset.local'], listeners: [{ name: 'sql', port: 5_432, protocol: 'TCP', uses: [{ backend: DB, weight: 1 }], rejectWeight: 0 }] },
+  ],
+  backends: [backend(MODEL, ['10.9.0.1']), backend(DB, addresses)],
+  gatewayPorts: [],
 });
 const snapshotOf = (address: string) => renderXdsSnapshot({ frontends: [frontend(address)], backends: [{ id: MODEL, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers: [] }], gatewayPorts: [] });
 
@@ -110,6 +129,35 @@ describe('the dns role', () => {
     expect(await ask(role)).toBe('NOERROR 172.30.0.42');
   });
 
+  it('asks for the endpoints of headless frontends alone, and follows them', async () => {
+    const controller = await startController();
+    controller.setSnapshot(renderXdsSnapshot(headlessPlan(['10.1.0.1', '10.1.0.2'])));
+    const role = await startRole(controller.port);
+    await untilAcked(controller);
+    expect(await ask(role, 'db.shop.svc.clusterset.local')).toMatch(/^NOERROR (10\.1\.0\.1 10\.1\.0\.2|10\.1\.0\.2 10\.1\.0\.1)$/);
+    const status = (id: string): string => controller.acknowledgements.status('dns-1', LOAD_ASSIGNMENT_TYPE_URL, id).kind;
+    expect([status(DB), status(MODEL)]).toEqual(['acked', 'unknown']);
+    controller.setSnapshot(renderXdsSnapshot(headlessPlan(['10.1.0.2'])));
+    await until('the endpoint is gone', async () => (await ask(role, 'db.shop.svc.clusterset.local')) === 'NOERROR 10.1.0.2');
+    controller.setSnapshot(renderXdsSnapshot(headlessPlan([])));
+    await until('the name is gone', async () => (await ask(role, 'db.shop.svc.clusterset.local')) === 'NXDOMAIN');
+    expect(await ask(role)).toBe('NOERROR 172.30.0.41');
+  });
+
+  it('denies no name while the controller is away, and denies it again when it is back', async () => {
+    const controller = await startController();
+    controller.setSnapshot(snapshotOf('172.30.0.41'));
+    const role = await startRole(controller.port);
+    await untilAcked(controller);
+    expect(await ask(role, 'new.ai.gw.cluster.local')).toBe('NXDOMAIN');
+    await controller.close();
+    await until('the role knows', async () => (await ask(role, 'new.ai.gw.cluster.local')) === 'SERVFAIL');
+    expect([await ask(role), await ask(role, 'new.shop.svc.clusterset.local')]).toEqual(['NOERROR 172.30.0.41', 'SERVFAIL']);
+    const back = await startController(controller.port);
+    back.setSnapshot(snapshotOf('172.30.0.41'));
+    await until('the role knows again', async () => (await ask(role, 'new.ai.gw.cluster.local')) === 'NXDOMAIN');
+  });
+
   it('goes on answering while the controller is away, and follows it when it is back', async () => {
     const controller = await startController();
     controller.setSnapshot(snapshotOf('172.30.0.41'));
@@ -129,7 +177,7 @@ describe('the dns role', () => {
     cleanups.push(() => rmSync(folder, { recursive: true }));
     const env = { SPILLWAY_DNS_LAST_GOOD_FILE: join(folder, 'zone.json') };
     const controller = await startController();
-    controller.setSnapshot(snapshotOf('172.30.0.41'));
+    controller.setSnapshot(renderXdsSnapshot(headlessPlan(['10.1.0.1'])));
     const first = await startRole(controller.port, env);
     await untilAcked(controller);
     await first.stop();
@@ -137,6 +185,8 @@ describe('the dns role', () => {
     await controller.close();
     const second = await startRole(controller.port, env);
     expect(await ask(second)).toBe('NOERROR 172.30.0.41');
+    expect(await ask(second, 'db.shop.svc.clusterset.local')).toBe('NOERROR 10.1.0.1');
+    expect(await ask(second, 'new.ai.gw.cluster.local')).toBe('SERVFAIL');
     expect(await readiness(second)).toBe(200);
   });
 
@@ -166,6 +216,6 @@ describe('the dns role', () => {
     await untilAcked(controller);
     await ask(role);
     const metrics = await (await fetch(`${role.opsUrl}/metrics`)).text();
-    for (const line of ['spillway_xds_client_connected{app="spoke-dns"} 1', 'spillway_dns_zone_names{app="spoke-dns"} 5', 'spillway_dns_messages_total{transport="udp",outcome="answer",app="spoke-dns"} 1']) expect(metrics).toContain(line);
+    for (const line of ['spillway_xds_client_connected{app="spoke-dns"} 1', 'spillway_dns_zone_names{zone="gw.cluster.local",app="spoke-dns"} 5', 'spillway_dns_current{app="spoke-dns"} 1', 'spillway_dns_messages_total{transport="udp",outcome="answer",app="spoke-dns"} 1']) expect(metrics).toContain(line);
   });
 });

@@ -14,7 +14,7 @@ const listenerSchema = z.object({
 });
 
 /** A frontend as it is kept on disk. */
-export const frontendSchema = z
+const frontendSchema = z
   .object({
   kind: z.enum(['gateway', 'service', 'service-import']),
   namespace: z.string(),

@@ -1,10 +1,13 @@
-import { answerQuestion, type DnsAnswer, type DnsZone } from '#domain/dns-records';
+import { answerQuestion, zoneOf, type DnsAnswer, type DnsZone } from '#domain/dns-records';
+import type { Random } from '#ports';
 
-import { encodeError, encodeResponse, payloadBytesMax } from './encode-response.js';
-import { parseQuery, RCODE, type Query, type Rcode } from './parse-query.js';
+import { bareContent, composeError, composeResponse, payloadBytesMax, staleness, type ResponseContent } from './compose-response.js';
+import { EXTENDED_ERROR, RCODE, TYPE_NAMES, type Rcode } from './dns-codes.js';
+import { parseQuery, type Query } from './parse-query.js';
+import { encodeAnswer, encodeAuthority, type WireAnswer, type WireAuthority } from './wire-answer.js';
 
-/** How messages ended, for the counter. `dropped` are no queries; `malformed` were answered with FORMERR, `failed` with SERVFAIL. */
-export const DNS_OUTCOMES = ['answer', 'no-data', 'no-such-name', 'refused', 'not-ready', 'malformed', 'not-implemented', 'bad-version', 'failed', 'dropped'] as const;
+/** How messages ended, for the counter. `dropped` are no queries; `malformed` were answered with FORMERR, `unknown` and `failed` with SERVFAIL. */
+export const DNS_OUTCOMES = ['answer', 'no-data', 'no-such-name', 'refused', 'not-ready', 'unknown', 'malformed', 'not-implemented', 'bad-version', 'failed', 'dropped'] as const;
 
 /** How one message ended. */
 export type DnsOutcome = (typeof DNS_OUTCOMES)[number];
@@ -15,98 +18,130 @@ export interface DnsResponse {
   readonly bytes: Buffer | undefined;
 }
 
+/** A zone, and what of it was encoded so far. */
+interface ServedZone {
+  readonly zone: DnsZone;
+  readonly origin: string;
+  readonly authority: WireAuthority;
+  /** Positive answers by name and type: as many as the zone has records, whatever is asked. */
+  readonly answers: Map<string, Map<number, WireAnswer>>;
+}
+
 /**
- * Turns messages into responses, from one zone at a time; before the first zone every question gets SERVFAIL. Whoever
- * asks the same thing in the same words gets the same bytes again: positive answers over UDP are kept until the zone
- * changes. Negative ones are not, so that a flood of unknown names takes no memory.
+ * Turns messages into responses, from some zones at a time; before the first zones every question gets SERVFAIL. Each answer
+ * is encoded once, when it is first asked for, and kept as long as its zone. Of names that do not exist nothing is kept, so a
+ * flood of them takes no memory.
  */
 export class DnsResponder {
-  readonly #keptMax: number;
-  #zone: DnsZone | undefined;
-  #kept = new Map<string, Buffer>();
+  readonly #random: Random;
+  #served: readonly ServedZone[] = [];
+  #zones: readonly DnsZone[] | undefined;
+  #isCurrent = false;
+  #encodedCount = 0;
 
-  /** Keeps at most so many responses. */
-  constructor(keptMax: number) {
-    this.#keptMax = keptMax;
+  /** The order of addresses comes from `random`. */
+  constructor(random: Random) {
+    this.#random = random;
   }
 
-  get keptCount(): number {
-    return this.#kept.size;
+  /** Answers that are kept encoded. */
+  get encodedCount(): number {
+    return this.#encodedCount;
   }
 
-  get hasZone(): boolean {
-    return this.#zone !== undefined;
+  get hasZones(): boolean {
+    return this.#zones !== undefined;
   }
 
-  /** Answers from this zone from now on. */
-  setZone(zone: DnsZone): void {
-    this.#zone = zone;
-    this.#kept = new Map();
+  get isCurrent(): boolean {
+    return this.#isCurrent;
+  }
+
+  /** Answers from these zones from now on. A zone that is the same object as before keeps what was encoded of it. */
+  setZones(zones: readonly DnsZone[]): void {
+    const before = new Map(this.#served.map((served) => [served.zone, served]));
+    this.#served = zones.map((zone) => before.get(zone) ?? { zone, origin: zone.origin, authority: encodeAuthority(zone.soa), answers: new Map() });
+    this.#zones = zones;
+    this.#encodedCount = this.#served.flatMap(({ answers }) => [...answers.values()]).reduce((count, types) => count + types.size, 0);
+  }
+
+  /** Says whether the zones are all that there is. Where they may be out of date, names are not denied, and answers are marked. */
+  setCurrent(isCurrent: boolean): void {
+    this.#isCurrent = isCurrent;
   }
 
   respond(message: Buffer, transport: 'udp' | 'tcp'): DnsResponse {
-    // Everything but the id: two queries that agree in it get the same response.
-    const key = transport === 'udp' && message.length <= KEY_BYTES_MAX ? message.toString('latin1', 2) : undefined;
-    const kept = key === undefined ? undefined : this.#kept.get(key);
-    if (kept !== undefined) return { outcome: 'answer', bytes: withId(kept, message) };
-    const response = this.#composeSafely(message, transport);
-    if (key !== undefined && response.outcome === 'answer' && response.bytes !== undefined) this.#keep(key, response.bytes);
-    return response;
-  }
-
-  #keep(key: string, bytes: Buffer): void {
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size < this.#keptMax) break;
-      this.#kept.delete(oldest);
-    }
-    this.#kept.set(key, bytes);
-  }
-
-  // Whatever one question brings about, the next one is answered.
-  #composeSafely(message: Buffer, transport: 'udp' | 'tcp'): DnsResponse {
     try {
-      return this.#compose(message, transport);
+      return this.#respond(message, transport);
     } catch {
-      return { outcome: 'failed', bytes: encodeError(message, RCODE.serverFailure) };
+      // Whatever one question brings about, the next one is answered.
+      return { outcome: 'failed', bytes: composeError(message, RCODE.serverFailure) };
     }
   }
 
-  #compose(message: Buffer, transport: 'udp' | 'tcp'): DnsResponse {
+  #respond(message: Buffer, transport: 'udp' | 'tcp'): DnsResponse {
     const query = parseQuery(message);
     switch (query.kind) {
       case 'drop':
         return { outcome: 'dropped', bytes: undefined };
       case 'error':
-        return { outcome: query.rcode === RCODE.notImplemented ? 'not-implemented' : 'malformed', bytes: encodeError(message, query.rcode) };
+        return { outcome: query.rcode === RCODE.notImplemented ? 'not-implemented' : 'malformed', bytes: composeError(message, query.rcode) };
       case 'query': {
-        const verdict = this.#judge(query);
-        return { outcome: outcomeOf(verdict), bytes: encodeResponse(message, query, verdict, payloadBytesMax(query, transport)) };
+        const { outcome, content } = this.#judge(query);
+        return { outcome, bytes: composeResponse(message, query, content, { bytesMax: payloadBytesMax(query, transport), random: this.#random }) };
       }
     }
   }
 
-  #judge(query: Query): DnsAnswer | Rcode {
-    if (query.ednsVersion !== 0) return RCODE.badVersion;
-    if (!query.isInternet) return RCODE.refused;
+  #judge(query: Query): Judgement {
+    if (query.edns !== undefined && query.edns.version !== 0) return BAD_VERSION;
+    if (!query.isInternet) return REFUSED;
     // R23: out of ignorance nothing is denied.
-    if (this.#zone === undefined) return RCODE.serverFailure;
-    return answerQuestion(this.#zone, query);
+    if (this.#zones === undefined) return NOT_READY;
+    const served = zoneOf(this.#served, query.name);
+    if (served === undefined) return REFUSED;
+    const kept = served.answers.get(query.name)?.get(query.type);
+    if (kept !== undefined) return this.#positive(kept);
+    return this.#judgeAnew(query, served, answerQuestion(this.#zones, { name: query.name, type: TYPE_NAMES.get(query.type) ?? '' }, this.#isCurrent));
+  }
+
+  #judgeAnew(query: Query, served: ServedZone, answer: DnsAnswer): Judgement {
+    switch (answer.kind) {
+      case 'answer':
+        return this.#positive(this.#keep(query, served, encodeAnswer(query.name, answer.answers, answer.additionals)));
+      case 'no-data':
+        return this.#negative('no-data', RCODE.noError, served);
+      case 'no-such-name':
+        return this.#negative('no-such-name', RCODE.nameError, served);
+      case 'unknown':
+        return UNKNOWN;
+      case 'refused':
+        return REFUSED;
+    }
+  }
+
+  #keep(query: Query, { answers }: ServedZone, encoded: WireAnswer): WireAnswer {
+    const types = answers.get(query.name) ?? new Map<number, WireAnswer>();
+    answers.set(query.name, types.set(query.type, encoded));
+    this.#encodedCount += 1;
+    return encoded;
+  }
+
+  #positive(answer: WireAnswer): Judgement {
+    return { outcome: 'answer', content: { rcode: RCODE.noError, answer, authority: undefined, extendedError: staleness(this.#isCurrent) } };
+  }
+
+  #negative(outcome: DnsOutcome, rcode: Rcode, { authority }: ServedZone): Judgement {
+    return { outcome, content: { rcode, answer: undefined, authority, extendedError: staleness(this.#isCurrent) } };
   }
 }
 
-/** Longer queries are rare and would make the kept ones large. */
-const KEY_BYTES_MAX = 320;
-
-function withId(response: Buffer, request: Buffer): Buffer {
-  const copy = Buffer.allocUnsafe(response.length);
-  response.copy(copy);
-  copy[0] = request[0] ?? 0;
-  copy[1] = request[1] ?? 0;
-  return copy;
+interface Judgement {
+  readonly outcome: DnsOutcome;
+  readonly content: ResponseContent;
 }
 
-function outcomeOf(verdict: DnsAnswer | Rcode): DnsOutcome {
-  if (typeof verdict !== 'number') return verdict.kind;
-  if (verdict === RCODE.badVersion) return 'bad-version';
-  return verdict === RCODE.refused ? 'refused' : 'not-ready';
-}
+const BAD_VERSION: Judgement = { outcome: 'bad-version', content: bareContent(RCODE.badVersion) };
+const REFUSED: Judgement = { outcome: 'refused', content: bareContent(RCODE.refused, EXTENDED_ERROR.notAuthoritative) };
+const NOT_READY: Judgement = { outcome: 'not-ready', content: bareContent(RCODE.serverFailure, EXTENDED_ERROR.notReady) };
+const UNKNOWN: Judgement = { outcome: 'unknown', content: bareContent(RCODE.serverFailure, EXTENDED_ERROR.noReachableAuthority) };

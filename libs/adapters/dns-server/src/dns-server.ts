@@ -2,20 +2,15 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 
 import type { DnsZone } from '#domain/dns-records';
 import { FleetError } from '#domain/fleet';
+import type { Random } from '#ports';
 
 import { DNS_OUTCOMES, DnsResponder, type DnsOutcome } from './dns-responder.js';
 import { TCP_ENDINGS, type TcpLimits } from './tcp-door.js';
 import { listenTcp, type TcpListener } from './tcp-listener.js';
 import { listenUdp, type UdpListener } from './udp-listener.js';
 
-/** Bounds of the server; each has a default. */
-export interface DnsServerLimits extends TcpLimits {
-  /** Positive UDP responses kept ready. */
-  readonly keptResponsesMax: number;
-}
-
-/** Defaults of {@link DnsServerLimits}. */
-const DNS_SERVER_LIMITS: DnsServerLimits = { connectionsMax: 256, connectionsPerSourceMax: 64, idleMs: 10_000, keptResponsesMax: 20_000 };
+/** Defaults of {@link TcpLimits}. */
+const TCP_LIMITS: TcpLimits = { connectionsMax: 256, connectionsPerSourceMax: 64, idleMs: 10_000 };
 
 /** How to start a server. */
 export interface DnsServerOptions {
@@ -23,21 +18,26 @@ export interface DnsServerOptions {
   /** The same for UDP and TCP; 0 lets the kernel choose. */
   readonly port: number;
   readonly registry: Registry;
-  readonly limits?: Partial<DnsServerLimits>;
+  /** Orders the addresses of a name. */
+  readonly random: Random;
+  /** Bounds of TCP; each has a default. */
+  readonly limits?: Partial<TcpLimits>;
 }
 
-/** A running authoritative server for one zone. */
+/** A running authoritative server. */
 export interface DnsServer {
   readonly port: number;
-  /** Answers from this zone from now on. Until the first call every question gets SERVFAIL. */
-  setZone(zone: DnsZone): void;
+  /** Answers from these zones from now on. Until the first call every question gets SERVFAIL. */
+  setZones(zones: readonly DnsZone[]): void;
+  /** Says whether the zones are all that there is; where they may be out of date (so at first), no name is denied. */
+  setCurrent(isCurrent: boolean): void;
   close(): Promise<void>;
 }
 
 /** Starts an authoritative DNS server over UDP and TCP. Throws FleetError DNS_LISTEN_FAILED. */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
-  const limits = { ...DNS_SERVER_LIMITS, ...options.limits };
-  const responder = new DnsResponder(limits.keptResponsesMax);
+  const limits = { ...TCP_LIMITS, ...options.limits };
+  const responder = new DnsResponder(options.random);
   const tally = new Tally();
   const respond = (transport: 'udp' | 'tcp') => (message: Buffer) => {
     const { outcome, bytes } = responder.respond(message, transport);
@@ -48,7 +48,8 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
   registerMetrics(options.registry, tally, responder, tcp);
   return {
     port: udp.port,
-    setZone: (zone) => responder.setZone(zone),
+    setZones: (zones) => responder.setZones(zones),
+    setCurrent: (isCurrent) => responder.setCurrent(isCurrent),
     close: async () => {
       await Promise.all([udp.close(), tcp.close()]);
     },
@@ -102,7 +103,8 @@ function registerMetrics(registry: Registry, tally: Tally, responder: DnsRespond
   const gauge = (name: string, help: string, read: () => number): void => {
     const metric: Gauge = new Gauge({ name, help, registers: [registry], collect: () => metric.set(read()) });
   };
-  gauge('spillway_dns_kept_responses', 'UDP responses kept ready.', () => responder.keptCount);
+  gauge('spillway_dns_encoded_answers', 'Answers kept encoded.', () => responder.encodedCount);
+  gauge('spillway_dns_current', '1 while the zones are all that the controller says; 0 while they may be out of date.', () => (responder.isCurrent ? 1 : 0));
   gauge('spillway_dns_tcp_connections', 'Open DNS connections over TCP.', () => tcp.connectionCount());
   const ended: Counter<'reason'> = new Counter({
     name: 'spillway_dns_tcp_ended_connections_total',

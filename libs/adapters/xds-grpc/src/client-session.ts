@@ -2,6 +2,7 @@ import { Client, credentials, Metadata, type ChannelOptions, type ClientDuplexSt
 
 import { CLUSTER_TYPE_URL, decodeDeltaResponse, encodeDeltaRequest, LOAD_ASSIGNMENT_TYPE_URL, type DeltaRequest, type DeltaResponse, type XdsTypeUrl } from '#contracts/envoy';
 import { isFleetError } from '#domain/fleet';
+import type { XdsCluster } from '#domain/xds-snapshot';
 import type { Logger } from '#platform';
 
 import type { ClientApplier } from './client-applier.js';
@@ -17,6 +18,8 @@ export interface ClientSessionOptions {
   readonly readToken: (() => Promise<string>) | undefined;
   readonly nodeId: string;
   readonly typeUrls: readonly XdsTypeUrl[];
+  readonly wantsLoadAssignment?: (cluster: XdsCluster) => boolean;
+  readonly onCurrent?: (isCurrent: boolean) => void;
   readonly applier: ClientApplier;
   readonly logger: Logger;
   readonly limits: XdsClientLimits;
@@ -97,6 +100,10 @@ class ClientSession {
   readonly #rejectedNames = new Map<string, Set<string>>();
   #isFirstRequest = true;
   #isConnected = false;
+  /** Whether every response of this stream could be read. */
+  #isReadable = true;
+  /** Whether the server has yet to say what changed of the load assignments that the client had. */
+  #isResumptionOwed = false;
   #isEnded = false;
   #gatheredBytes = 0;
   #refusalsInARow = 0;
@@ -108,7 +115,7 @@ class ClientSession {
     this.#onBroken = onBroken;
     // Only what was applied counts as had: the server sends the rest again (rule 4).
     this.#state = options.applier.accepted;
-    this.#wanted = this.#followsLoadAssignments ? wantedLoadAssignments(this.#state) : new Set();
+    this.#wanted = this.#followsLoadAssignments ? this.#wantedNow() : new Set();
   }
 
   get #followsLoadAssignments(): boolean {
@@ -124,7 +131,8 @@ class ClientSession {
     this.#options.applier.onRecovered(() => this.#askAgainForRejected());
     this.#send({ typeUrl: CLUSTER_TYPE_URL, subscribe: ['*'], initialResourceVersions: versionsOf(this.#state.clusters) });
     // An empty first list would mean all load assignments there are (rule 5).
-    if (this.#wanted.size > 0) this.#subscribeWanted(versionsOf(this.#state.loadAssignments));
+    this.#isResumptionOwed = this.#wanted.size > 0;
+    if (this.#isResumptionOwed) this.#subscribeWanted(versionsOf(this.#state.loadAssignments));
   }
 
   end(): void {
@@ -167,13 +175,20 @@ class ClientSession {
     } catch (error) {
       if (!isFleetError(error)) throw error;
       this.#refuse(response, error.message);
+      this.#isReadable = false;
+      this.#setCurrent(false);
       return false;
     }
+    if (response.typeUrl === LOAD_ASSIGNMENT_TYPE_URL) this.#isResumptionOwed = false;
     this.#refusalsInARow = 0;
     this.#unansweredCount += 1;
     if (this.#unansweredCount > this.#options.limits.unansweredMax) this.#break(`the server sent ${this.#unansweredCount} responses without waiting for an answer`);
     this.#received.push({ typeUrl: response.typeUrl, nonce: response.nonce, names: [...response.removed, ...changedNames(this.#state, before)] });
     return this.#state.clusters !== before.clusters;
+  }
+
+  #wantedNow(): ReadonlySet<string> {
+    return wantedLoadAssignments(this.#state, this.#options.wantsLoadAssignment);
   }
 
   #refuse({ typeUrl, nonce }: DeltaResponse, reason: string): void {
@@ -184,7 +199,7 @@ class ClientSession {
   }
 
   #followClusters(): void {
-    this.#wanted = wantedLoadAssignments(this.#state);
+    this.#wanted = this.#wantedNow();
     this.#subscribeWanted({});
   }
 
@@ -196,7 +211,12 @@ class ClientSession {
     this.#options.applier.offer({ state: this.#state, answer: (rejection) => this.#answer(received, rejection) });
   }
 
+  #setCurrent(isCurrent: boolean): void {
+    if (!this.#isEnded) this.#options.onCurrent?.(isCurrent);
+  }
+
   #answer(received: readonly Received[], rejection: string | undefined): void {
+    this.#setCurrent(rejection === undefined && this.#isReadable && !this.#isResumptionOwed);
     this.#unansweredCount -= received.length;
     for (const { typeUrl, nonce, names } of received) {
       this.#send({ typeUrl, responseNonce: nonce, errorMessage: rejection === undefined ? undefined : shortText(rejection) });

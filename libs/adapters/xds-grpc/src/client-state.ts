@@ -35,8 +35,9 @@ export function receiveResponse(state: ClientState, response: DeltaResponse, clu
   }
 }
 
-/** Names of the load assignments that the state's clusters name. */
-export const wantedLoadAssignments = (state: ClientState): ReadonlySet<string> => new Set([...state.clusters.values()].flatMap((cluster) => cluster.edsServiceName ?? []));
+/** Names of the load assignments that the state's clusters name, of those clusters that are wanted. */
+export const wantedLoadAssignments = (state: ClientState, isWanted: (cluster: XdsCluster) => boolean = () => true): ReadonlySet<string> =>
+  new Set([...state.clusters.values()].flatMap((cluster) => (isWanted(cluster) ? (cluster.edsServiceName ?? []) : [])));
 
 /** Whether everything that the clusters name was received, or is known not to exist (warming is over). */
 export const isComplete = (state: ClientState, wanted: ReadonlySet<string>): boolean => [...wanted].every((name) => state.loadAssignments.has(name) || state.absent.has(name));
@@ -61,7 +62,16 @@ export const versionsOf = (resources: ReadonlyMap<string, XdsResource>): Record<
 /** The state as the snapshot that shells read. */
 export const snapshotOf = (state: ClientState): XdsSnapshot => ({ clusters: sorted(state.clusters), loadAssignments: sorted(state.loadAssignments) });
 
-const sorted = <T extends XdsResource>(resources: ReadonlyMap<string, T>): readonly T[] => [...resources.values()].sort(byKey((resource) => resource.name));
+/** Resources that did not change between two states are the same list in both snapshots. */
+const sortedOnce = new WeakMap<ReadonlyMap<string, XdsResource>, readonly XdsResource[]>();
+
+function sorted<T extends XdsResource>(resources: ReadonlyMap<string, T>): readonly T[] {
+  const known = sortedOnce.get(resources) as readonly T[] | undefined;
+  if (known !== undefined) return known;
+  const list = [...resources.values()].sort(byKey((resource) => resource.name));
+  sortedOnce.set(resources, list);
+  return list;
+}
 
 function atMost<T>(max: number, resources: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
   if (resources.size <= max) return resources;

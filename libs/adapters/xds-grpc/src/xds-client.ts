@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import type { XdsTypeUrl } from '#contracts/envoy';
-import type { XdsSnapshot } from '#domain/xds-snapshot';
+import type { XdsCluster, XdsSnapshot } from '#domain/xds-snapshot';
 import type { Logger } from '#platform';
 import type { Clock, Random } from '#ports';
 
@@ -28,8 +28,15 @@ export interface XdsClientOptions {
   readonly nodeId: string;
   /** CDS alone, or CDS and the EDS that it names. */
   readonly typeUrls: readonly XdsTypeUrl[];
+  /** Whether a cluster's load assignment is asked for too, where EDS is; undefined asks for every one. */
+  readonly wantsLoadAssignment?: (cluster: XdsCluster) => boolean;
   /**
-   * Gets every consistent set: all clusters and, where asked for, every load assignment that they name. Calls never
+   * Told whether what was applied last is all that the server says: true once that is so, false when it can no longer be
+   * known. It is false at first.
+   */
+  readonly onCurrent?: (isCurrent: boolean) => void;
+  /**
+   * Gets every consistent set: all clusters and every load assignment that is asked for. Calls never
    * overlap; states that arrive meanwhile are merged. Fulfilment acknowledges, rejection refuses with the error's message
    * and tries the newest set again after a delay.
    */
@@ -116,6 +123,7 @@ async function follow({ options, applier, connection, limits, stopped, delayMs, 
     // Whoever answers and hangs up at once, again and again, is asked ever more rarely too.
     if (connectedAtMs !== undefined && options.clock.monotonicMs() - connectedAtMs >= steadyMs) failures = 0;
     connection.isConnected = false;
+    options.onCurrent?.(false);
     connection.disconnectedSinceMs ??= options.clock.nowMs();
     if (stopped.aborted) return;
     connection.lostCount += 1;

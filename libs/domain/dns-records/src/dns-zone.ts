@@ -4,6 +4,8 @@ export interface DnsZone {
   readonly soa: SoaRecord;
   /** Every name that exists, with its records; names that only have names below them have none (RFC 8020). */
   readonly names: ReadonlyMap<string, readonly DnsRecord[]>;
+  /** Names of which it is not known what they have, nor which names are below them. */
+  readonly unknown: ReadonlySet<string>;
 }
 
 interface RecordBase {
@@ -31,6 +33,13 @@ export interface NsRecord extends RecordBase {
   readonly target: string;
 }
 
+/** Text: the version of the DNS specification that a zone follows. */
+export interface TxtRecord extends RecordBase {
+  readonly type: 'TXT';
+  /** ASCII, at most 255 characters. */
+  readonly text: string;
+}
+
 /** The zone's authority; its `minimum` is how long a negative answer may be kept (RFC 2308). */
 export interface SoaRecord extends RecordBase {
   readonly type: 'SOA';
@@ -44,4 +53,4 @@ export interface SoaRecord extends RecordBase {
 }
 
 /** A record of a zone. */
-export type DnsRecord = AddressRecord | SrvRecord | NsRecord | SoaRecord;
+export type DnsRecord = AddressRecord | SrvRecord | NsRecord | TxtRecord | SoaRecord;

@@ -1,3 +1,4 @@
-export * from './answer-question.js';
-export * from './build-dns-zone.js';
-export * from './dns-zone.js';
+export { answerQuestion, zoneOf, type DnsAnswer } from './answer-question.js';
+export { buildClustersetZone } from './build-clusterset-zone.js';
+export { buildGatewayZone, gatewayZone } from './build-gateway-zone.js';
+export type { DnsRecord, DnsZone } from './dns-zone.js';
