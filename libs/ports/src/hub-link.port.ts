@@ -1,4 +1,4 @@
-import type { ClusterId, ImportedBackend, MemberBackend, MemberPaths, ReachReport } from '#domain/fleet';
+import type { ClusterId, FirstSeenPlaces, ImportedBackend, MemberBackend, MemberPaths, ReachReport } from '#domain/fleet';
 
 /** Where a spoke stands in the hub's history. */
 export interface SyncCursor {
@@ -28,6 +28,8 @@ export interface HubReport {
   readonly applied: SyncCursor | undefined;
   /** How others reach this cluster; absent while that is not known. */
   readonly reach?: ReachReport;
+  /** In a full report: the places that hubs have given this cluster's own definitions. */
+  readonly firstSeen?: FirstSeenPlaces;
 }
 
 /** The hub's answer to a report. */
@@ -36,12 +38,21 @@ export interface HubReportAnswer {
   readonly intervalMs: number;
 }
 
+/** A fleet backend as the hub tells it. */
+export interface HubResource {
+  readonly name: string;
+  readonly version: string;
+  readonly backend: ImportedBackend;
+  /** The place of this cluster's own definition in the order in which hubs first saw them; absent where it has none. */
+  readonly firstSeen?: bigint;
+}
+
 /** What changed since the cursor; see SyncResponse in the contract. */
 export interface HubSync {
   readonly cursor: SyncCursor;
   readonly full: boolean;
   readonly complete: boolean;
-  readonly changed: readonly { readonly name: string; readonly version: string; readonly backend: ImportedBackend }[];
+  readonly changed: readonly HubResource[];
   readonly removed: readonly string[];
   readonly caBundlePem: string | undefined;
   /** The ways between this member and others, where they changed. */

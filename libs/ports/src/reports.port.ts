@@ -1,4 +1,4 @@
-import type { BackendName, ClusterId, Freshness, MemberBackend, ReachReport } from '#domain/fleet';
+import type { BackendName, ClusterId, FirstSeenPlaces, Freshness, MemberBackend, ReachReport } from '#domain/fleet';
 
 import type { Fence } from './leases.port.js';
 
@@ -16,6 +16,8 @@ export interface MemberReport {
   readonly clockSkewMs: number;
   /** How others reach the cluster; absent where its spoke never says, as older ones do. */
   readonly reach?: ReachReport;
+  /** When hubs first saw these definitions, as its spoke was told; see settleFirstSeen. */
+  readonly firstSeen?: FirstSeenPlaces;
 }
 
 /** What became of a report. */

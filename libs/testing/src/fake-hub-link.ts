@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 
 import { clusterId, digest, FleetError, memberBackendDigest, reachDigest, reportDigest, type BackendName, type ClusterId, type ImportedBackend, type MemberBackend, type MemberPaths, type MemberReach } from '#domain/fleet';
-import { HubLink, type Clock, type HubReport, type HubReportAnswer, type HubSync, type SpokeIdentity, type SyncCursor } from '#ports';
+import { HubLink, type Clock, type HubReport, type HubReportAnswer, type HubResource, type HubSync, type SpokeIdentity, type SyncCursor } from '#ports';
 
 interface Change {
   readonly sequence: bigint;
@@ -30,6 +30,8 @@ export class FakeHubLink extends HubLink {
   rotateCalls = 0;
   /** Whether a rotation is done and its answer gets lost. */
   losesRotations = false;
+  /** The places that consumers are told for their own definitions. */
+  readonly firstSeen = new Map<BackendName, bigint>();
   /** Full states that were sent. */
   fullStates = 0;
   readonly #endsAtMs = new Map<string, number>();
@@ -154,16 +156,21 @@ export class FakeHubLink extends HubLink {
     const now: SyncCursor = { epoch: this.epoch, sequence: this.#sequence, mark: `${this.epoch} ${this.#sequence}` };
     if (cursor?.epoch !== this.epoch) {
       this.fullStates += 1;
-      return { cursor: now, full: true, complete: this.isComplete, changed: [...this.#imports.values()].map(resourceOf), removed: [], caBundlePem: this.caBundlePem, ...pathsResource(this.#paths) };
+      return { cursor: now, full: true, complete: this.isComplete, changed: [...this.#imports.values()].map((backend) => this.#resourceOf(backend)), removed: [], caBundlePem: this.caBundlePem, ...pathsResource(this.#paths) };
     }
     const names = new Set(this.#changes.filter((change) => change.sequence > cursor.sequence).map((change) => change.name));
-    const changed = [...names].flatMap((name) => this.#imports.get(name) ?? []).map(resourceOf);
+    const changed = [...names].flatMap((name) => this.#imports.get(name) ?? []).map((backend) => this.#resourceOf(backend));
     const removed = [...names].filter((name) => name !== PATHS && !this.#imports.has(name)).map((name) => `backend/${name}`);
     return { cursor: now, full: false, complete: false, changed, removed, caBundlePem: this.caBundlePem, ...(names.has(PATHS) ? pathsResource(this.#paths) : {}) };
   }
 
   clockOffsetMs(): number | undefined {
     return this.offsetMs;
+  }
+
+  #resourceOf(backend: ImportedBackend): HubResource {
+    const firstSeen = this.firstSeen.get(backend.name);
+    return { name: `backend/${backend.name}`, version: digest(JSON.stringify([backend, String(firstSeen)])), backend, ...(firstSeen === undefined ? {} : { firstSeen }) };
   }
 
   #admit(): void {
@@ -220,8 +227,6 @@ function refill<K, V>(target: Map<K, V>, source: ReadonlyMap<K, V>): void {
 const PATHS = 'paths';
 
 const pathsResource = (paths: MemberPaths | undefined): Pick<HubSync, 'paths'> => (paths === undefined ? {} : { paths: { version: digest(JSON.stringify(paths)), paths } });
-
-const resourceOf = (backend: ImportedBackend): HubSync['changed'][number] => ({ name: `backend/${backend.name}`, version: digest(JSON.stringify(backend)), backend });
 
 const keyIdOf = (privateKeyPem: string): string =>
   createHash('sha256').update(createPublicKey(privateKeyPem).export({ type: 'spki', format: 'der' })).digest('hex').slice(0, 16);

@@ -62,7 +62,7 @@ export abstract class BackendMember {
   @Field(() => Int) abstract readonly endpointCount: number;
   @Field(() => Int) abstract readonly readyCount: number;
   @Field(() => Float, { description: 'Ready endpoints times what one takes: what shares follow.' }) abstract readonly readyCapacity: number;
-  @Field(() => String, { description: 'Place in the log at which the hub first saw this definition; the lowest wins a conflict.' }) abstract readonly firstSeenSequence: string;
+  @Field(() => String, { description: 'Place of this definition in the order in which the hub first saw definitions; the lowest wins a conflict.' }) abstract readonly firstSeenSequence: string;
   @Field(() => Boolean, { description: 'Whether a policy lets the cluster export this namespace.' }) abstract readonly mayExport: boolean;
   @Field(() => Boolean, { description: 'Whether a policy lets the cluster import this namespace.' }) abstract readonly mayImport: boolean;
   @Field(() => [String], { description: 'Why it may not, in sentences.' }) abstract readonly refusals: readonly string[];

@@ -15,6 +15,8 @@ export interface FleetPlanner {
 export interface VersionedBackend {
   readonly backend: ImportedBackend;
   readonly version: string;
+  /** The place of the consumer's own part in the first-seen order; undefined where it has none. */
+  readonly firstSeen: bigint | undefined;
 }
 
 /** A member's paths, with their content version. */
@@ -51,11 +53,16 @@ export function planSync(fold: FleetFold, planner: FleetPlanner, state: Consumer
 }
 
 function planFull(fold: FleetFold, planner: FleetPlanner, consumer: ClusterId): SyncPlan {
-  const changed = planner.planFleet(fold.view, consumer).backends.map((backend) => ({ backend, version: importedBackendVersion(backend) }));
+  const changed = planner.planFleet(fold.view, consumer).backends.map((backend) => versioned(fold, consumer, backend));
   const versions = new Map(changed.map(({ backend, version }) => [backend.name, version]));
   const paths = versionedPaths(fold, planner, consumer);
   const told = { epoch: fold.epoch, sequence: fold.sequence, mark: fold.mark, versions, pathsVersion: paths.version, isWhole: true };
   return { full: true, complete: isComplete(fold.view), changed, removed: [], paths, told };
+}
+
+function versioned(fold: FleetFold, consumer: ClusterId, backend: ImportedBackend): VersionedBackend {
+  const firstSeen = fold.view.parts.get(backend.name)?.find((part) => part.clusterId === consumer)?.firstSeenSequence;
+  return { backend, version: importedBackendVersion(backend, firstSeen), firstSeen };
 }
 
 function versionedPaths(fold: FleetFold, planner: FleetPlanner, consumer: ClusterId): VersionedPaths {
@@ -86,8 +93,8 @@ function planDelta(fold: FleetFold, planner: FleetPlanner, scope: DeltaScope): S
       else if (told?.isWhole !== true) return undefined;
       continue;
     }
-    const version = importedBackendVersion(backend);
-    if (had.get(name) !== version) changed.push({ backend, version });
+    const now = versioned(fold, consumer, backend);
+    if (had.get(name) !== now.version) changed.push(now);
   }
   const versions = versionsAfter(had, changed, removed);
   const paths = scope.pathsMoved ? versionedPaths(fold, planner, consumer) : undefined;

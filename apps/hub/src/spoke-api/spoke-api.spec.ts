@@ -39,12 +39,17 @@ const fullReport = (...backends: MemberBackend[]): HubReport => ({ full: true, c
 
 /** A hub of one or more replicas over one store, and spokes that call them over real TLS. */
 class Hub {
-  readonly clock = new FakeClock(Date.now());
-  readonly store = new FakeFleetStore(this.clock);
+  readonly clock: FakeClock;
+  readonly store: FakeFleetStore;
   readonly registry = new Registry();
   readonly #links = new Map<string, HttpHubLink>();
   readonly #running: { follower: FleetViewFollower; api: SpokeApi }[] = [];
   api!: SpokeApi;
+
+  constructor(startMs = Date.now()) {
+    this.clock = new FakeClock(startMs);
+    this.store = new FakeFleetStore(this.clock);
+  }
 
   async start(settings: Partial<SpokeApiSettings> = {}, registry = this.registry): Promise<SpokeApi> {
     const logger = createLogger({ app: 'hub', level: 'silent' });
@@ -94,9 +99,13 @@ class Hub {
   }
 
   async member(id: ClusterId, ...backends: MemberBackend[]): Promise<SpokeIdentity> {
+    return this.join(id, fullReport(...backends));
+  }
+
+  async join(id: ClusterId, report: HubReport): Promise<SpokeIdentity> {
     await this.register(id);
     const identity = await this.enrol({ joinToken: await this.token(id), privateKeyPem: newKey(), clusterUid: `uid-${id}` });
-    await this.report(identity, fullReport(...backends));
+    await this.report(identity, report);
     return identity;
   }
 
@@ -345,6 +354,31 @@ describe('sync', () => {
     expect(first.changed[0]?.backend.providers.map((provider) => [provider.clusterId, provider.endpoints.length])).toEqual([[EAST, 2]]);
     await hub.store.reports.judge([{ clusterId: clusterId('north-1'), freshness: 'stale', lastReportAtMs: undefined }], undefined);
     await until('the full state is complete', async () => (await hub.sync(west)).complete);
+  });
+
+  it.each([
+    { first: 'the one that was first', order: [WEST, EAST] },
+    { first: 'the one that was second', order: [EAST, WEST] },
+  ])('a hub over an empty database keeps the winner of a conflict, although a newcomer and then $first report before the others', async ({ order }) => {
+    const offers = [[WEST, backend(1, { trafficClass: 'external' })], [EAST, backend(2)]] as const;
+    const winners = async (at: Hub, identity: SpokeIdentity) => (await at.sync(identity)).changed.flatMap(({ backend: told }) => told.conflicts.map(({ winner }) => winner));
+    const reports = new Map<ClusterId, HubReport>();
+    await hub.store.policies.save(aPolicy(), 'ada');
+    const members: [SpokeIdentity, MemberBackend][] = [];
+    for (const [id, offer] of offers) members.push([await hub.member(id, offer), offer]);
+    for (const [identity, offer] of members) {
+      expect(await winners(hub, identity)).toEqual([WEST]);
+      // What a spoke keeps of the hub that is lost, and repeats.
+      const places = (await hub.sync(identity)).changed.flatMap(({ backend: { name }, firstSeen }) => (firstSeen === undefined ? [] : [[name, firstSeen] as const]));
+      reports.set(identity.clusterId, { ...fullReport(offer), firstSeen: new Map(places) });
+    }
+    const rebuilt = new Hub(hub.clock.nowMs() + 1_000);
+    await rebuilt.start();
+    await rebuilt.store.policies.save(aPolicy(), 'ada');
+    const newcomer = await rebuilt.member(clusterId('a-new-1'), backend(3));
+    for (const id of order) await rebuilt.join(id, reports.get(id) ?? fullReport());
+    expect(await winners(rebuilt, newcomer)).toEqual([WEST]);
+    await rebuilt.close();
   });
 
   it('a waiting call hears of a change at once, and of nothing else', async () => {

@@ -163,7 +163,7 @@ export class SyncService {
   #tell(consumer: ClusterId, plan: SyncPlan): SyncResponse {
     this.#remember(consumer, plan.told);
     const { caBundlePem } = this.#parts;
-    const backends = plan.changed.map(({ backend, version }) => ({ name: backendResourceName(backend.name), version, body: { case: 'backend', value: toWireImportedBackend(backend) } as const }));
+    const backends = plan.changed.map(({ backend, version, firstSeen = 0n }) => ({ name: backendResourceName(backend.name), version, firstSeen, body: { case: 'backend', value: toWireImportedBackend(backend) } as const }));
     const bundle = { name: CA_BUNDLE_RESOURCE, version: digest(caBundlePem), body: { case: 'caBundle', value: { pem: caBundlePem } } as const };
     const paths = plan.paths === undefined ? [] : [{ name: PATHS_RESOURCE, version: plan.paths.version, body: { case: 'paths', value: toWireMemberPaths(plan.paths.paths) } as const }];
     const { epoch, sequence, mark } = plan.told;

@@ -4,7 +4,7 @@ import type { Agent } from 'node:https';
 import { createClient, type Client } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 
-import { backendOfResource, CA_BUNDLE_RESOURCE, parseImportedBackend, parseJoinToken, parseMemberPaths, PATHS_RESOURCE, SPOKE_API_LIMITS, SpokeService, toWireMemberBackend, toWireReachReport, type SyncResponse } from '#contracts/spoke-api';
+import { backendOfResource, CA_BUNDLE_RESOURCE, parseImportedBackend, parseJoinToken, parseMemberPaths, PATHS_RESOURCE, SPOKE_API_LIMITS, SpokeService, toWireFirstSeen, toWireMemberBackend, toWireReachReport, type SyncResponse } from '#contracts/spoke-api';
 import { clusterId, FleetError, isFleetError } from '#domain/fleet';
 import { HubLink, type Clock, type HubReport, type HubReportAnswer, type HubSync, type SpokeIdentity, type SyncCursor } from '#ports';
 
@@ -99,6 +99,7 @@ export class HttpHubLink extends HubLink {
       spokeVersion: this.#options.version,
       spokeTimeMs: BigInt(this.#options.clock.nowMs()),
       ...toWireReachReport(report.reach),
+      firstSeen: toWireFirstSeen(report.firstSeen),
     };
     try {
       const answer = await this.#connect(identity).client.report(request, { timeoutMs: CALL_MS_MAX });
@@ -155,8 +156,8 @@ function rawPublicKey(privateKeyPem: string): Uint8Array<ArrayBuffer> {
 }
 
 function readSync(answer: SyncResponse): HubSync {
-  const changed = answer.changed.flatMap(({ name, version, body }) =>
-    body.case === 'backend' && backendOfResource(name) !== undefined ? [{ name, version, backend: parseImportedBackend(body.value) }] : [],
+  const changed = answer.changed.flatMap(({ name, version, body, firstSeen }) =>
+    body.case === 'backend' && backendOfResource(name) !== undefined ? [{ name, version, backend: parseImportedBackend(body.value), ...(firstSeen === 0n ? {} : { firstSeen }) }] : [],
   );
   const paths = answer.changed.find(({ name, body }) => name === PATHS_RESOURCE && body.case === 'paths');
   const bundle = answer.changed.find(({ name, body }) => name === CA_BUNDLE_RESOURCE && body.case === 'caBundle');

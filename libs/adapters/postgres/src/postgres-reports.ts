@@ -1,4 +1,4 @@
-import { type BackendName, byKey, type ClusterId, FleetError, type MemberBackend, memberBackendDigest, type MemberReach, reachDigest, reportDigest } from '#domain/fleet';
+import { type BackendName, byKey, type ClusterId, FleetError, type MemberBackend, memberBackendDigest, type MemberReach, reachDigest, reportDigest, settleFirstSeen } from '#domain/fleet';
 import type { GatewayPortRange } from '#domain/topology';
 import { type Fence, type Judgement, type MemberReport, type ReportOutcome, ReportStore } from '#ports';
 
@@ -72,7 +72,8 @@ export class PostgresReportStore extends ReportStore {
     const isFirst = row['first_list_complete'] !== true;
     if (!report.full && isFirst) return { resendFull: true, sequence: undefined };
     const stored = await sql('SELECT name, digest FROM member_backends WHERE cluster_id = $1', clusterId);
-    const diff = diffReport(report, new Map(stored.map((part) => [part['name'] as BackendName, String(part['digest'])])), isFirst);
+    const storedDigests = new Map(stored.map((part) => [part['name'] as BackendName, String(part['digest'])]));
+    const diff = diffReport(report, storedDigests, isFirst);
     const reach = await this.#settleReach(sql, report, String(row['reach_digest']));
     const isJudged = row['freshness'] !== 'fresh' || isFirst || reach.isMoved;
     const told = new Set([...diff.changed.map(({ backend }) => backend.name), ...diff.removed]);
@@ -80,7 +81,7 @@ export class PostgresReportStore extends ReportStore {
     const names = [...told, ...reach.touched.filter((name) => !told.has(name))];
     const parts = names.map((name) => ({ kind: 'part', clusterId, name }) as const);
     const sequences = await appendChanges(sql, [...parts, ...(isJudged ? [{ kind: 'member', clusterId } as const] : [])]);
-    if (diff.changed.length > 0) await sql(UPSERT_PARTS_SQL, clusterId, this.#db.now(), ...partColumns(diff.changed, sequences));
+    if (diff.changed.length > 0) await sql(UPSERT_PARTS_SQL, clusterId, this.#db.now(), ...partColumns(diff.changed, await placesOf(sql, report, { changed: diff.changed, stored: storedDigests, sequences, isFirst })));
     if (diff.removed.length > 0) await sql('DELETE FROM member_backends WHERE cluster_id = $1 AND name = ANY($2::text[])', clusterId, diff.removed);
     if (isJudged || row['report_digest'] !== diff.digest) {
       await sql("UPDATE clusters SET report_digest = $2, freshness = 'fresh', first_list_complete = true WHERE id = $1", clusterId, diff.digest);
@@ -167,13 +168,28 @@ function diffReport(report: MemberReport, stored: ReadonlyMap<BackendName, strin
   return { changed: told.filter((part) => isFirst || stored.get(part.backend.name) !== part.digest), removed, digest };
 }
 
-function partColumns(changed: readonly DigestedBackend[], sequences: readonly bigint[]): unknown[] {
+interface NumberedChanges {
+  readonly changed: readonly DigestedBackend[];
+  readonly stored: ReadonlyMap<BackendName, string>;
+  readonly sequences: readonly bigint[];
+  readonly isFirst: boolean;
+}
+
+/** Places of changed backends in the first-seen order; those that are stored keep the one that they have. */
+async function placesOf(sql: RunSql, { firstSeen }: MemberReport, { changed, stored, sequences, isFirst }: NumberedChanges): Promise<readonly bigint[]> {
+  if (changed.every(({ backend }) => stored.has(backend.name))) return changed.map(() => 0n);
+  const [row] = await sql('SELECT epoch_began_at FROM hub_state WHERE id = 1');
+  const epochBeganAtMs = (row?.['epoch_began_at'] as Date).getTime();
+  return changed.map(({ backend }, index) => settleFirstSeen({ epochBeganAtMs, sequence: sequences[index] ?? 0n }, firstSeen?.get(backend.name), isFirst));
+}
+
+function partColumns(changed: readonly DigestedBackend[], places: readonly bigint[]): unknown[] {
   const bodies = changed.map(({ backend }) => encodeBody(backend));
   return [
     changed.map(({ backend }) => backend.name),
     bodies.map(({ body }) => body),
     bodies.map(({ encoding }) => encoding),
     changed.map(({ digest }) => digest),
-    sequences.slice(0, changed.length).map(String),
+    places.map(String),
   ];
 }

@@ -23,12 +23,12 @@ export const backendOfResource = (resource: string): BackendName | undefined => 
 /** Resource name of the hub's CA bundle in Sync. */
 export const CA_BUNDLE_RESOURCE = 'ca-bundle';
 
-/** Content hash of an imported backend: equal content, equal version, on every replica. */
-export function importedBackendVersion(backend: ImportedBackend): string {
+/** Content hash of an imported backend, and of the place that its consumer is told with it: equal content, equal version, on every replica. */
+export function importedBackendVersion(backend: ImportedBackend, firstSeen?: bigint): string {
   const providers = backend.providers.map((p) => [p.clusterId, p.locality.region, p.locality.zone, p.path, p.readyAssumed, portTexts(p.ports), p.endpoints.map(endpointFields)]);
   const ports = backend.ports.map((p) => [portText(p.port), p.shares.map((share) => [share.clusterId, share.shareBp])]);
   const conflicts = backend.conflicts.map((c) => [c.field, c.winner, c.losers, c.message]);
-  return digest(JSON.stringify([backend.name, backend.trafficClass, backend.sessionAffinity, providers, ports, conflicts, backend.refusals, backend.memberCount, backend.servingCount]));
+  return digest(JSON.stringify([backend.name, backend.trafficClass, backend.sessionAffinity, providers, ports, conflicts, backend.refusals, backend.memberCount, backend.servingCount, ...(firstSeen === undefined ? [] : [String(firstSeen)])]));
 }
 
 const portText = (port: ImportedPort['port']): string => `${port.port}/${port.protocol}`;

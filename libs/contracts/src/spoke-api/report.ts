@@ -1,6 +1,8 @@
-import { type BackendName, isRfc1123Label, type MemberBackend, type Problem, type ReachReport } from '#domain/fleet';
+import { create } from '@bufbuild/protobuf';
 
-import type { ReportRequest } from './generated/spillway/spoke/v1/spoke_pb.js';
+import { type BackendName, FIRST_SEEN_MAX, type FirstSeenPlaces, isRfc1123Label, type MemberBackend, type Problem, type ReachReport } from '#domain/fleet';
+
+import { type FirstSeen, FirstSeenSchema, type ReportRequest } from './generated/spillway/spoke/v1/spoke_pb.js';
 import { SPOKE_API_LIMITS } from './limits.js';
 import { isBackendName, parseMemberBackend } from './member-backend.js';
 import { parseReachReport } from './member-reach.js';
@@ -15,6 +17,7 @@ export interface ReportContent {
   readonly spokeVersion: string;
   /** Absent where the spoke never says how it is reached. */
   readonly reach?: ReachReport;
+  readonly firstSeen: FirstSeenPlaces;
 }
 
 const PROBLEMS_SHOWN_MAX = 20;
@@ -42,12 +45,25 @@ export function parseReport(request: ReportRequest): { readonly content: ReportC
     else removed.push(name);
   }
   const reach = parseReachReport(request);
-  problems.push(...problemsOfReach(reach));
+  problems.push(...problemsOfReach(reach), ...firstSeenProblems(request));
   if (problems.length > 0) return { problems: problems.slice(0, PROBLEMS_SHOWN_MAX) };
-  return { content: { full: request.full, changed, removed, digest: request.digest, ...readHead(request), ...(reach !== undefined && 'report' in reach ? { reach: reach.report } : {}) } };
+  return { content: { full: request.full, changed, removed, digest: request.digest, firstSeen: readFirstSeen(request), ...readHead(request), ...(reach !== undefined && 'report' in reach ? { reach: reach.report } : {}) } };
 }
 
 const problemsOfReach = (reach: ReturnType<typeof parseReachReport>): readonly Problem[] => (reach !== undefined && 'problems' in reach ? reach.problems : []);
+
+function firstSeenProblems({ firstSeen }: ReportRequest): Problem[] {
+  const { backendsMax } = SPOKE_API_LIMITS;
+  if (firstSeen.length > backendsMax) return [{ path: 'firstSeen', code: 'TOO_MANY_BACKENDS', message: `a cluster may have ${backendsMax} backends; this gives places of ${firstSeen.length}` }];
+  return firstSeen.flatMap(({ backend, place }, index) =>
+    isBackendName(backend) && place <= FIRST_SEEN_MAX ? [] : [{ path: `firstSeen[${index}]`, code: 'FIRST_SEEN_INVALID', message: 'name the backend as namespace/name, and its place as the hub gave it' }],
+  );
+}
+
+const readFirstSeen = ({ firstSeen }: ReportRequest): FirstSeenPlaces => new Map(firstSeen.map(({ backend, place }) => [backend as BackendName, place]));
+
+/** The wire form of the places that a report repeats. */
+export const toWireFirstSeen = (places: FirstSeenPlaces | undefined): FirstSeen[] => [...(places ?? [])].map(([backend, place]) => create(FirstSeenSchema, { backend, place }));
 
 const readHead = ({ appliedEpoch, appliedSequence, spokeVersion }: ReportRequest): Pick<ReportContent, 'applied' | 'spokeVersion'> => ({
   applied: appliedEpoch === '' ? undefined : { epoch: appliedEpoch, sequence: appliedSequence },

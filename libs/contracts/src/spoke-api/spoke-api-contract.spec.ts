@@ -1,10 +1,11 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { endpointAddressFault } from '#domain/addresses';
 import { backendName, clusterId, type ImportedBackend, type MemberBackend, memberBackendDigest } from '#domain/fleet';
 
-import { decodeMemberBackend, encodeJoinToken, encodeMemberBackend, importedBackendVersion, isBackendName, isShortText, type Path, parseImportedBackend, parseJoinToken, parseMemberBackend, toWireImportedBackend, toWireMemberBackend, type WorkUnit } from './index.js';
+import { decodeMemberBackend, encodeJoinToken, encodeMemberBackend, FirstSeenSchema, importedBackendVersion, isBackendName, isShortText, type Path, parseImportedBackend, parseJoinToken, parseMemberBackend, parseReport, ReportRequestSchema, toWireFirstSeen, toWireImportedBackend, toWireMemberBackend, type WorkUnit } from './index.js';
 
 const portArbitrary = fc.record({ port: fc.integer({ min: 1, max: 65_535 }), protocol: fc.constantFrom('TCP' as const, 'UDP' as const) });
 
@@ -99,6 +100,23 @@ describe('member backend', () => {
   });
 });
 
+describe('places in a report', () => {
+  const wire = (firstSeen: ReturnType<typeof toWireFirstSeen>) => fromBinary(ReportRequestSchema, toBinary(ReportRequestSchema, create(ReportRequestSchema, { clusterId: 'east-1', full: true, digest: '0'.repeat(32), firstSeen })));
+
+  it('come back from the wire as they were', () => {
+    const places = new Map([[backendName('ai', 'model'), 1_850_000_000_000_000_123n], [backendName('ai', 'embed'), 7n]]);
+    expect(parseReport(wire(toWireFirstSeen(places)))).toMatchObject({ content: { firstSeen: places } });
+    expect(parseReport(wire([]))).toMatchObject({ content: { firstSeen: new Map() } });
+  });
+
+  it.each([
+    { name: 'a name that is none', entry: { backend: 'model', place: 1n } },
+    { name: 'a place that no hub gives', entry: { backend: 'ai/model', place: 2n ** 63n } },
+  ])('$name is told with its field', ({ entry }) => {
+    expect(parseReport(wire([create(FirstSeenSchema, entry)]))).toMatchObject({ problems: [{ path: 'firstSeen[0]', code: 'FIRST_SEEN_INVALID' }] });
+  });
+});
+
 describe('imported backend', () => {
   const imported: ImportedBackend = {
     name: backendName('ai', 'model'),
@@ -116,6 +134,7 @@ describe('imported backend', () => {
     const back = parseImportedBackend(toWireImportedBackend(imported));
     expect(back).toEqual(imported);
     expect(importedBackendVersion(back)).toBe(importedBackendVersion(imported));
+    expect(new Set([importedBackendVersion(back), importedBackendVersion(back, 7n), importedBackendVersion(back, 8n)]).size).toBe(3);
   });
 
   it.each([

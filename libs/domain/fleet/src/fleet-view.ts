@@ -31,7 +31,7 @@ export interface MemberState {
 export interface MemberPart {
   readonly clusterId: ClusterId;
   readonly backend: MemberBackend;
-  /** Log sequence at which the hub first saw this definition: the first one wins a conflict. */
+  /** Place in the order in which the hub first saw definitions (see firstSeenPlace): the lowest wins a conflict. */
   readonly firstSeenSequence: bigint;
   /** Ports of its gateway nodes that lead to the backend's ports; empty while it has no gateways. Sorted by gateway port. */
   readonly gatewayPorts: readonly GatewayPortAssignment[];

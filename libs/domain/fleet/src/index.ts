@@ -3,6 +3,7 @@ export * from './by-key.js';
 export * from './change.js';
 export * from './derive-table.js';
 export * from './digest.js';
+export * from './first-seen.js';
 export * from './fleet-error.js';
 export * from './fleet-view.js';
 export * from './ids.js';

@@ -1,4 +1,4 @@
-import { type BackendName, type ClusterId, FleetError, memberBackendDigest, type MemberReach, reachDigest, reportDigest } from '#domain/fleet';
+import { type BackendName, type ClusterId, FleetError, memberBackendDigest, type MemberReach, reachDigest, reportDigest, settleFirstSeen } from '#domain/fleet';
 import { type GatewayPortRow, planGatewayPorts } from '#domain/topology';
 import { type ClusterRecord, type Fence, type Judgement, type MemberReport, type ReportOutcome, ReportStore } from '#ports';
 
@@ -39,12 +39,14 @@ export class FakeReportStore extends ReportStore {
     for (const name of removed) digests.delete(name);
     const differs = checkSums(report, digests);
     const after = new Map(before);
+    const { epochBeganAtMs } = this.#state.tables.identity;
+    const placeOf = (name: BackendName, sequence: bigint): bigint => settleFirstSeen({ epochBeganAtMs, sequence }, report.firstSeen?.get(name), isFirst);
     for (const [name, part] of changed) {
       const known = before.get(name);
       // What the view did not show until now is news, even where a backup held it.
       if (!isFirst && known?.digest === part.digest) continue;
       const sequence = this.#state.append({ kind: 'part', clusterId, name });
-      after.set(name, { ...part, clusterId, firstSeenSequence: known?.firstSeenSequence ?? sequence });
+      after.set(name, { ...part, clusterId, firstSeenSequence: known?.firstSeenSequence ?? placeOf(name, sequence) });
     }
     for (const name of removed) {
       after.delete(name);

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { backendName, type BackendName, clusterId, type ClusterId, type FleetView, type MemberBackend, memberBackendDigest, type MemberReach, reachDigest, type ReachReport, reportDigest, type SamenessPolicy } from '#domain/fleet';
+import { backendName, type BackendName, clusterId, type ClusterId, FIRST_SEEN_MAX, firstSeenPlace, type FleetView, type MemberBackend, memberBackendDigest, type MemberReach, reachDigest, type ReachReport, reportDigest, type SamenessPolicy } from '#domain/fleet';
 import type { ClusterRegistration, EnrolmentClaim, FleetStore, JoinTokenGrant, MemberReport, ReportOutcome } from '#ports';
 
 import type { FakeClock } from '../fake-clock.js';
@@ -290,8 +290,28 @@ function reportRules(context: Context): void {
     expect((await store.changeLog.loadView()).view.parts.get(MODEL)?.[0]).toEqual({ clusterId: EAST, backend: bigger, firstSeenSequence: first, gatewayPorts: [] });
     await store.reports.accept(deltaReport(EAST, { removed: [MODEL] }, []));
     expect((await store.changeLog.loadView()).view.parts.has(MODEL)).toBe(false);
-    const { sequence } = await store.reports.accept(deltaReport(EAST, { changed: [bigger] }, [bigger]));
-    expect((await store.changeLog.loadView()).view.parts.get(MODEL)?.[0]?.firstSeenSequence).toBe(sequence);
+    await store.reports.accept(deltaReport(EAST, { changed: [bigger] }, [bigger]));
+    expect((await store.changeLog.loadView()).view.parts.get(MODEL)?.[0]?.firstSeenSequence).toBeGreaterThan(first ?? FIRST_SEEN_MAX);
+  });
+
+  it('what an earlier epoch saw first stays first, in whatever order its members tell; later claims to be older are not heard', async () => {
+    await member();
+    await member(WEST);
+    const { store } = context();
+    const places = async (): Promise<unknown> => (await store.changeLog.loadView()).view.parts.get(MODEL)?.map(({ clusterId: id, firstSeenSequence }) => [id, firstSeenSequence]);
+    const first = fullReport(WEST, [backend(MODEL), backend(EMBED)]);
+    await store.reports.accept({ ...first, firstSeen: new Map([[MODEL, 40n]]) });
+    await store.reports.accept({ ...fullReport(EAST, [backend(MODEL)]), firstSeen: new Map([[MODEL, 20n]]) });
+    expect(await places()).toEqual([[EAST, 20n], [WEST, 40n]]);
+    await store.reports.accept({ ...first, firstSeen: new Map([[MODEL, 10n]]) });
+    await store.reports.accept(fullReport(WEST, [backend(EMBED)]));
+    await store.reports.accept({ ...first, firstSeen: new Map([[MODEL, 10n]]) });
+    const { epochBeganAtMs } = await store.hubState.identity();
+    const epochStart = firstSeenPlace(epochBeganAtMs, 0n);
+    expect(await places()).toEqual([[EAST, 20n], [WEST, expect.any(BigInt)]]);
+    const parts = (await store.changeLog.loadView()).view.parts;
+    expect(parts.get(MODEL)?.[1]?.firstSeenSequence).toBeGreaterThan(epochStart);
+    expect(parts.get(EMBED)?.[0]?.firstSeenSequence).toBeGreaterThan(epochStart);
   });
 
   it('a full report drops what it does not name', async () => {

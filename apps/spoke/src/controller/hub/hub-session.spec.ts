@@ -356,4 +356,32 @@ describe('hub session', () => {
     expect(link.enrolCalls).toBe(1);
     await session.stop();
   });
+
+  it('the places of its definitions are repeated to a hub that lost them, also by a process that only read of them', async () => {
+    const first = member();
+    const { kube, link, clock } = first;
+    link.addToken('t1', 'east-1');
+    link.firstSeen.set(backendName('ai', 'model'), 42n);
+    link.setImport(imported('model'));
+    putToken(kube, 't1');
+    await first.imports.load();
+    first.session.start();
+    first.say([part('model'), part('other')]);
+    await until('told', () => first.imports.state.firstSeen.size === 1, clock);
+    await clock.advance(10_000);
+    await first.session.stop();
+    await first.imports.stop();
+    link.firstSeen.clear();
+    link.startEmpty('epoch-2');
+    link.addToken('t2', 'east-1');
+    putToken(kube, 't2');
+    const second = member({ kube, clock, link });
+    await second.imports.load();
+    second.session.start();
+    second.say([part('model'), part('other')]);
+    await until('reported', () => link.reported.get(east)?.size === 2, clock, 500);
+    expect(link.reports.at(-1)).toMatchObject({ full: true, firstSeen: new Map([['ai/model', 42n]]) });
+    await second.session.stop();
+    await second.imports.stop();
+  });
 });

@@ -182,11 +182,12 @@ export class HubSession {
   }
 
   #report(first: SpokeIdentity, signal: AbortSignal): Promise<void> {
-    const { link, clock, random, current, voice, options } = this.parts;
+    const { link, clock, random, current, voice, imports, options } = this.parts;
     return runReportLoop({
       link, clock, current, voice,
       backoff: new Backoff(random),
       wake: this.#wakes.report,
+      firstSeen: () => new Map([...imports.state.firstSeen].map(([name, { place }]) => [name, place])),
       identity: () => this.identity ?? first,
       intervalMs: options.reportIntervalMs,
       onSuccess: () => this.#succeeded('report'),

@@ -119,7 +119,7 @@ export class ImportKeeper {
 
   // A cursor that moved over other clusters' changes is not worth a write.
   #isSaved(): boolean {
-    return this.#saved?.told === this.#state.told && this.#saved.paths === this.#state.paths && this.#saved.consumer === this.#state.consumer && this.#saved.held === this.#state.held && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
+    return this.#saved?.told === this.#state.told && this.#saved.paths === this.#state.paths && this.#saved.consumer === this.#state.consumer && this.#saved.held === this.#state.held && this.#saved.firstSeen === this.#state.firstSeen && this.#saved.cursor?.epoch === this.#state.cursor?.epoch;
   }
 
   // It is needed when the hub is away, and then it is too late to notice that somebody deleted or changed it.

@@ -41,6 +41,30 @@ const east = provider('east-1', '10.1.0.1');
 const west = provider('west-1', '10.2.0.1');
 const known = fold([full('e1', [backend('model', [east, west]), backend('other', [west])])]);
 
+const withPlace = (sync: HubSync, firstSeen: bigint): HubSync => ({ ...sync, changed: sync.changed.map((one) => ({ ...one, firstSeen })) });
+const placesOf = (state: ImportState): unknown => [...state.firstSeen].map(([name, { place, epoch }]) => `${name} ${place} ${epoch}`);
+
+describe('places in the first-seen order', () => {
+  const model = full('e1', [backend('model', [east])]);
+  it.each([
+    { name: 'are kept as they were told', syncs: [withPlace(model, 7n)], want: ['ai/model 7 e1'] },
+    { name: 'stay over an empty hub that has heard nothing of us yet', syncs: [withPlace(model, 7n), full('e2', [])], want: ['ai/model 7 e1'] },
+    { name: 'stay while a new hub tells of the backend, but not yet of our part', syncs: [withPlace(model, 7n), full('e2', []), delta('e2', [backend('model', [west])]), delta('e2', [], ['model'])], want: ['ai/model 7 e1'] },
+    { name: 'are what a new hub says once it does', syncs: [withPlace(model, 7n), full('e2', []), withPlace(delta('e2', [backend('model', [east])]), 9n)], want: ['ai/model 9 e2'] },
+    { name: 'go when the hub that gave them says that our part is gone', syncs: [withPlace(model, 7n), delta('e1', [backend('model', [west])])], want: [] },
+    { name: 'go when the hub that gave them takes the backend back', syncs: [withPlace(model, 7n), delta('e1', [], ['model'])], want: [] },
+    { name: 'go when the hub that gave them tells everything without it', syncs: [withPlace(model, 7n), full('e1', [], false)], want: [] },
+    { name: 'stay where nothing is said of them', syncs: [withPlace(model, 7n), delta('e1', [backend('other', [west])], ['more'])], want: ['ai/model 7 e1'] },
+  ])('$name', ({ syncs, want }) => {
+    expect(placesOf(fold(syncs))).toEqual(want);
+    expect(placesOf(restartableState(fold(syncs)))).toEqual(want);
+  });
+  it('the same word again makes no new state to save', () => {
+    const state = fold([withPlace(model, 7n)]);
+    expect(fold([withPlace(model, 7n), delta('e1', [], [])], state).firstSeen).toBe(state.firstSeen);
+  });
+});
+
 describe('import state', () => {
   it('a complete full state of the same epoch is everything', () => {
     expect(summary(fold([full('e1', [backend('model', [east])])], known))).toEqual(['ai/model east-1@10.1.0.1 10000']);

@@ -1,4 +1,4 @@
-import { byKey, type ClusterId, type ImportedBackend, type ImportedProvider, type ImportSet, type MemberPaths } from '#domain/fleet';
+import { byKey, type BackendName, type ClusterId, type ImportedBackend, type ImportedProvider, type ImportSet, type MemberPaths } from '#domain/fleet';
 import type { HubSync, SyncCursor } from '#ports';
 
 import { coversPaths, joinPaths, withoutWithdrawn } from './held-paths.js';
@@ -27,7 +27,12 @@ export interface ImportState {
   /** Whether `told` began with a full state in which every member had finished its first list. */
   readonly complete: boolean;
   readonly held: HeldImports | undefined;
+  /** When hubs first saw what this cluster itself defines: a hub that has lost its database learns it from us. */
+  readonly firstSeen: OwnPlaces;
 }
+
+/** Places of this cluster's own definitions in the first-seen order, each with the epoch that told it last. */
+export type OwnPlaces = ReadonlyMap<BackendName, { readonly place: bigint; readonly epoch: string }>;
 
 /** Knowledge from before, and how long its absence from the newer word is no evidence. */
 export interface HeldImports {
@@ -38,11 +43,12 @@ export interface HeldImports {
 }
 
 /** Before the first word of any hub. */
-export const NO_IMPORTS: ImportState = { consumer: undefined, cursor: undefined, told: new Map(), paths: undefined, complete: false, held: undefined };
+export const NO_IMPORTS: ImportState = { consumer: undefined, cursor: undefined, told: new Map(), paths: undefined, complete: false, held: undefined, firstSeen: new Map() };
 
 /** Folds one answer of Sync into the state. */
 export function applySync(state: ImportState, sync: HubSync, settle: Settle): ImportState {
-  return sync.full ? applyFull(state, sync, settle) : { ...applyDelta(state, sync), consumer: settle.consumer };
+  const next = sync.full ? applyFull(state, sync, settle) : { ...applyDelta(state, sync), consumer: settle.consumer };
+  return { ...next, firstSeen: placesAfter(state.firstSeen, sync) };
 }
 
 /** Whether something is held that only a complete full state can settle: the hub is asked for one. */
@@ -50,7 +56,7 @@ export const needsFull = (state: ImportState): boolean => state.held !== undefin
 
 /** The state as it may be started from: what is still open makes the next start ask for everything. */
 export function restartableState(state: ImportState): ImportState {
-  return state.held === undefined ? state : { consumer: state.consumer, cursor: undefined, told: effectiveResources(state), paths: effectivePaths(state), complete: false, held: undefined };
+  return state.held === undefined ? state : { ...state, cursor: undefined, told: effectiveResources(state), paths: effectivePaths(state), complete: false, held: undefined };
 }
 
 /** Lets go of what was held once its time is over. */
@@ -73,7 +79,7 @@ interface Settle {
   readonly graceMs: number;
 }
 
-function applyFull(state: ImportState, sync: HubSync, settle: Settle): ImportState {
+function applyFull(state: ImportState, sync: HubSync, settle: Settle): Omit<ImportState, 'firstSeen'> {
   const told = new Map(sync.changed.map(({ name, version, backend }) => [name, { version, backend }]));
   const paths = sync.paths?.paths;
   const next = { consumer: settle.consumer, cursor: sync.cursor, told, paths, complete: sync.complete };
@@ -83,6 +89,20 @@ function applyFull(state: ImportState, sync: HubSync, settle: Settle): ImportSta
   // Nothing is at stake where the newer word names everything that we know.
   if ([...resources].every(([name, resource]) => covers(told.get(name), resource)) && coversPaths(paths, pathsBefore)) return { ...next, held: undefined };
   return { ...next, held: { resources, paths: pathsBefore, untilMs: sync.complete ? settle.nowMs + settle.graceMs : undefined } };
+}
+
+// A hub that does not give a place takes back only what its own epoch gave: before our first report it has none to give.
+function placesAfter(before: OwnPlaces, { cursor: { epoch }, full, changed, removed }: HubSync): OwnPlaces {
+  const given = changed.flatMap(({ backend, firstSeen }) => (firstSeen === undefined ? [] : [[backend.name, { place: firstSeen, epoch }] as const]));
+  const names = new Map(given);
+  const silent = new Set([...changed.map(({ name }) => name), ...removed]);
+  const isTakenBack = (name: BackendName): boolean => before.get(name)?.epoch === epoch && !names.has(name) && (full || silent.has(`backend/${name}`));
+  const taken = [...before.keys()].filter(isTakenBack);
+  const isSame = taken.length === 0 && given.every(([name, { place }]) => before.get(name)?.place === place && before.get(name)?.epoch === epoch);
+  if (isSame) return before;
+  const after = new Map([...before, ...given]);
+  for (const name of taken) after.delete(name);
+  return after;
 }
 
 // Within one epoch a complete state is everything: what it named before and names no more is withdrawn. What is held from

@@ -1,4 +1,5 @@
-import type { Clock, HubLink, HubReportAnswer, SpokeIdentity } from '#ports';
+import type { FirstSeenPlaces } from '#domain/fleet';
+import type { Clock, HubLink, HubReport, HubReportAnswer, SpokeIdentity } from '#ports';
 
 import type { Backoff } from '../backoff.js';
 import type { Wake } from '../wake.js';
@@ -21,6 +22,8 @@ export interface ReportLoopParts {
   /** The latest state, or undefined while nothing may be said: before the first lists are complete (C74). */
   readonly current: () => Reportable | undefined;
   readonly voice: () => ReportVoice;
+  /** The places that hubs have given this cluster's own definitions. */
+  readonly firstSeen: () => FirstSeenPlaces;
   /** Heartbeat interval until the hub asks for another. */
   readonly intervalMs: number;
   readonly onSuccess: () => void;
@@ -48,7 +51,7 @@ async function step(parts: ReportLoopParts, state: ReportState): Promise<number>
   const prepared = nextReport(parts, state);
   if (prepared !== undefined) {
     try {
-      accept(parts, state, prepared, await parts.link.report(parts.identity(), prepared.report));
+      accept(parts, state, prepared, await parts.link.report(parts.identity(), withPlaces(prepared.report, parts.firstSeen)));
     } catch (error) {
       // What the hub took of a failed call is unknown; the next one says the same again.
       parts.onFailure(error);
@@ -58,6 +61,13 @@ async function step(parts: ReportLoopParts, state: ReportState): Promise<number>
     state.dueMs = parts.clock.monotonicMs() + state.intervalMs;
   }
   return Math.max(0, state.dueMs - parts.clock.monotonicMs());
+}
+
+// Only what it defines now: a place of what is gone is of no use to anybody.
+function withPlaces(report: HubReport, firstSeen: () => FirstSeenPlaces): HubReport {
+  if (!report.full) return report;
+  const places = firstSeen();
+  return { ...report, firstSeen: new Map(report.changed.flatMap(({ name }) => (places.has(name) ? [[name, places.get(name) ?? 0n] as const] : []))) };
 }
 
 function nextReport(parts: ReportLoopParts, state: ReportState): PreparedReport | undefined {

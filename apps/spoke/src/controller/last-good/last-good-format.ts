@@ -62,6 +62,7 @@ const stateSchema = z.object({
   resources: z.array(z.object({ name: z.string(), version: z.string(), backend: backendSchema })),
   /** Absent in what an older version saved. */
   paths: pathsSchema.optional(),
+  firstSeen: z.array(z.object({ name: backendName, place: z.string().regex(/^\d+$/), epoch: z.string() })).default([]),
 });
 
 /** The index that makes chunks one state. */
@@ -80,7 +81,8 @@ export interface PackedState {
 export async function packState(state: ImportState): Promise<PackedState> {
   const resources = [...state.told].map(([name, resource]) => ({ name, ...resource }));
   const cursor = state.cursor === undefined ? undefined : { ...state.cursor, sequence: state.cursor.sequence.toString() };
-  const packed = await promisify(gzip)(JSON.stringify({ format: FORMAT, consumer: state.consumer, cursor, complete: state.complete, resources, paths: state.paths }));
+  const firstSeen = [...state.firstSeen].map(([name, { place, epoch }]) => ({ name, place: place.toString(), epoch }));
+  const packed = await promisify(gzip)(JSON.stringify({ format: FORMAT, consumer: state.consumer, cursor, complete: state.complete, resources, paths: state.paths, firstSeen }));
   const chunks: Buffer[] = [];
   for (let at = 0; at < packed.length; at += CHUNK_BYTES_MAX) chunks.push(packed.subarray(at, at + CHUNK_BYTES_MAX));
   return { sha256: sha256(packed), chunks };
@@ -96,7 +98,8 @@ export async function unpackState(index: LastGoodIndex, chunks: readonly Buffer[
     const parsed = stateSchema.parse(JSON.parse((await promisify(gunzip)(Buffer.concat(chunks), { maxOutputLength: STATE_BYTES_MAX })).toString('utf8')));
     const told = new Map<string, ToldResource>(parsed.resources.map(({ name, version, backend }) => [name, { version, backend }]));
     const cursor = parsed.cursor === undefined ? undefined : { ...parsed.cursor, sequence: BigInt(parsed.cursor.sequence) };
-    return { consumer: parsed.consumer, cursor, told, paths: parsed.paths, complete: parsed.complete, held: undefined };
+    const firstSeen = new Map(parsed.firstSeen.map(({ name, place, epoch }) => [name, { place: BigInt(place), epoch }]));
+    return { consumer: parsed.consumer, cursor, told, paths: parsed.paths, complete: parsed.complete, held: undefined, firstSeen };
   } catch (error) {
     throw corrupt('it does not read as a state of this version', error);
   }

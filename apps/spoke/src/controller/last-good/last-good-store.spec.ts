@@ -30,6 +30,7 @@ const stateOf = (backends: readonly ImportedBackend[]) => ({
   },
   complete: true,
   held: undefined,
+  firstSeen: new Map([[backendName('ai', 'own'), { place: 1_850_000_000_000_000_123n, epoch: 'e0' }]]),
 }) satisfies ImportState;
 const names = async (kube: FakeKube): Promise<string[]> => (await kube.list(KUBE_KINDS.configMap)).map((object) => object.metadata.name);
 
