@@ -38,7 +38,12 @@ suite('the CRDs on a real API server', () => {
     { name: 'with no local part', spec: {}, want: {} },
     { name: 'with the group and protocol defaulted', spec: { ...SELECTING, ports: [{ port: 80, targetPort: 'http' }] }, want: { backendRef: { group: 'spillway.dev', ...SELECTING.backendRef }, ports: [{ port: 80, targetPort: 'http', protocol: 'TCP' }] } },
     { name: 'with a Service', spec: { backendRef: { group: '', kind: 'Service', name: 'svc' }, ports: [{ port: 80, targetPort: 8080 }] }, want: { backendRef: { group: '', kind: 'Service', name: 'svc' }, ports: [{ port: 80, targetPort: 8080, protocol: 'TCP' }] } },
-    { name: 'with capacity, and the one affinity that is served', spec: { capacity: { unit: 'Tokens', perEndpoint: 0.5 }, sessionAffinity: 'None' }, want: { capacity: { unit: 'Tokens', perEndpoint: 0.5 }, sessionAffinity: 'None' } },
+    { name: 'with capacity', spec: { capacity: { unit: 'Tokens', perEndpoint: 0.5 } }, want: { capacity: { unit: 'Tokens', perEndpoint: 0.5 } } },
+    { name: 'with affinity and a timeout', spec: { sessionAffinity: 'Cluster', sessionAffinityTimeoutSeconds: 60 }, want: { sessionAffinity: 'Cluster', sessionAffinityTimeoutSeconds: 60 } },
+    { name: 'without affinity, by word', spec: { sessionAffinity: 'None', trafficDistribution: 'None' }, want: { sessionAffinity: 'None', trafficDistribution: 'None' } },
+    { name: 'with a preference, and endpoints that are not ready', spec: { trafficDistribution: 'PreferSameZone', publishNotReadyAddresses: true }, want: { trafficDistribution: 'PreferSameZone', publishNotReadyAddresses: true } },
+    { name: 'with one port number for TCP and for UDP', spec: { ports: [{ port: 53, protocol: 'TCP' }, { port: 53, protocol: 'UDP' }] }, want: { ports: [{ port: 53, protocol: 'TCP' }, { port: 53, protocol: 'UDP' }] } },
+    { name: 'with the prototype\'s selector', spec: { backendRef: { group: 'gateway.networking.x-k8s.io', kind: 'XEndpointSelector', name: 'x' } }, want: { backendRef: { group: 'gateway.networking.x-k8s.io', kind: 'XEndpointSelector', name: 'x' } } },
   ])('a CompositeBackend $name is accepted', async ({ spec, want }) => {
     expect((await create('CompositeBackend', spec))['spec']).toEqual(want);
   });
@@ -51,17 +56,21 @@ suite('the CRDs on a real API server', () => {
     { name: 'with a target port out of range', spec: { ports: [{ port: 80, targetPort: 70_000 }] }, want: 'should be less than or equal to 65535' },
     { name: 'with a target port name that is none', spec: { ports: [{ port: 80, targetPort: 'Not a name' }] }, want: 'should match' },
     { name: 'with one port twice', spec: { ports: [{ port: 80 }, { port: 80 }] }, want: 'Duplicate value' },
-    { name: 'with a protocol that is not served', spec: { ports: [{ port: 80, protocol: 'UDP' }] }, want: 'supported values: "TCP"' },
+    { name: 'with a protocol that is not served', spec: { ports: [{ port: 80, protocol: 'SCTP' }] }, want: 'supported values: "TCP", "UDP"' },
     { name: 'with capacity 0', spec: { capacity: { unit: 'Tokens', perEndpoint: 0 } }, want: 'should be greater than 0' },
     { name: 'with capacity in no unit', spec: { capacity: { perEndpoint: 1 } }, want: 'unit: Required value' },
     { name: 'with an unknown unit', spec: { capacity: { unit: 'Cows', perEndpoint: 1 } }, want: 'Unsupported value: "Cows"' },
-    { name: 'with an affinity that is not served', spec: { sessionAffinity: 'ClientIP' }, want: 'Unsupported value: "ClientIP"' },
+    { name: 'with an affinity that is not served', spec: { sessionAffinity: 'Cookie' }, want: 'Unsupported value: "Cookie"' },
+    { name: 'with a timeout and no affinity', spec: { sessionAffinityTimeoutSeconds: 60 }, want: 'needs a sessionAffinity' },
+    { name: 'with a timeout and affinity None', spec: { sessionAffinity: 'None', sessionAffinityTimeoutSeconds: 60 }, want: 'makes no sense' },
+    { name: 'with a timeout of more than a day', spec: { sessionAffinity: 'ClientIP', sessionAffinityTimeoutSeconds: 86_401 }, want: 'less than or equal to 86400' },
+    { name: 'with a preference that is not served', spec: { trafficDistribution: 'PreferFar' }, want: 'Unsupported value: "PreferFar"' },
   ])('a CompositeBackend $name is refused', async ({ spec, want }) => {
     expect(await refusal(create('CompositeBackend', spec))).toContain(want);
   });
 
   it.each<{ readonly name: string; readonly spec: Json }>([
-    { name: 'by labels', spec: { selector: { matchLabels: { app: 'model' } }, ports: [{ name: 'http', targetPort: 8080 }, { name: 'web', targetPort: 'http-alt' }] } },
+    { name: 'by labels', spec: { selector: { matchLabels: { app: 'model' } }, ports: [{ name: 'http', targetPort: 8080 }, { name: 'web', targetPort: 'http-alt' }, { name: 'dns', targetPort: 53, protocol: 'UDP' }] } },
     { name: 'by expressions', spec: { selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['a'] }, { key: 'gpu', operator: 'Exists' }] }, ports: [{ targetPort: 8080 }] } },
   ])('an EndpointSelector $name is accepted', async ({ spec }) => {
     expect(await refusal(create('EndpointSelector', spec))).toBe('accepted');

@@ -138,6 +138,52 @@ describeHere('the controller on a real API server', () => {
     expect((await kube.find(KUBE_KINDS.serviceCidr, range))?.metadata.finalizers).toContain('spillway.dev/address-protection');
   });
 
+  it('a UDPRoute gets its status beside a TCPRoute of the same name, and both are served', async () => {
+    await create(KUBE_KINDS.gateway, { namespace: 'ai', name: 'names' }, { spec: { gatewayClassName: 'cluster-ip', listeners: [{ name: 'udp', port: 53, protocol: 'UDP' }, { name: 'tcp', port: 53, protocol: 'TCP' }] } });
+    const rules = [{ backendRefs: [{ group: 'spillway.dev', kind: 'EndpointSelector', name: 'dns', port: 5353 }] }];
+    await create(KUBE_KINDS.endpointSelector, { namespace: 'ai', name: 'dns' }, { spec: { selector: { matchLabels: { app: 'model' } } } });
+    for (const kind of [KUBE_KINDS.udpRoute, KUBE_KINDS.tcpRoute]) await create(kind, { namespace: 'ai', name: 'names' }, { spec: { parentRefs: [{ name: 'names' }], rules } });
+    for (const kind of [KUBE_KINDS.udpRoute, KUBE_KINDS.tcpRoute]) await eventually(kind.kind, () => status(kind, 'names'), (text) => text.includes('"Accepted"') && text.includes('"ResolvedRefs"') && !text.includes('"False"'));
+    await eventually('both kinds in the status', () => status(KUBE_KINDS.gateway, 'names'), (text) => text.includes('"UDPRoute"') && text.includes('"TCPRoute"') && text.includes('Every Ready node'));
+    await eventually('served', () => nodes.snapshot?.clusters.map(({ name }) => name), (names) => names?.includes('selector:ai/dns/5353/UDP') === true && names.includes('selector:ai/dns/5353/TCP'));
+    for (const [kind, name] of [[KUBE_KINDS.udpRoute, 'names'], [KUBE_KINDS.tcpRoute, 'names'], [KUBE_KINDS.gateway, 'names']] as const) await kube.remove(kind, { namespace: 'ai', name });
+    await eventually('gone', () => kube.find(KUBE_KINDS.gateway, { namespace: 'ai', name: 'names' }), (found) => found === undefined);
+  });
+
+  it('a route with a Service as its parent takes over its address and port, and gives them back', async () => {
+    const service = await create(KUBE_KINDS.service, { namespace: 'ai', name: 'web' }, { spec: { ports: [{ name: 'http', port: 80 }, { name: 'admin', port: 81 }] } });
+    const { clusterIP } = service['spec'] as { clusterIP: string };
+    const taken = (): unknown => nodes.snapshot?.clusters.flatMap(({ metadata }) => metadata.frontends.filter(({ kind }) => kind === 'service').map(({ addresses: own, listeners, callers }) => `${own.join()}:${listeners.map(({ port }) => port).join()} ${callers === undefined ? 'everyone' : `${callers.namespace} ${callers.addresses.join()}`}`));
+    const parentRefs = [{ group: '', kind: 'Service', name: 'web', port: 80 }];
+    await create(KUBE_KINDS.tcpRoute, { namespace: 'ai', name: 'web' }, { spec: { parentRefs, rules: [{ backendRefs: [{ group: 'spillway.dev', kind: 'CompositeBackend', name: 'model', port: 80 }] }] } });
+    await create(KUBE_KINDS.udpRoute, { namespace: 'ai', name: 'web' }, { spec: { parentRefs, rules: [{ backendRefs: [{ group: 'spillway.dev', kind: 'EndpointSelector', name: 'dns', port: 53 }] }] } });
+    await eventually('taken over', taken, (all) => JSON.stringify(all) === JSON.stringify([`${clusterIP}:80 everyone`]));
+    await eventually('TCPRoute', () => status(KUBE_KINDS.tcpRoute, 'web'), (text) => text.includes('"Accepted"') && text.includes('for all callers'));
+    await eventually('UDPRoute', () => status(KUBE_KINDS.udpRoute, 'web'), (text) => text.includes('UnsupportedValue') && text.includes('kube-proxy'));
+    await create(KUBE_KINDS.namespace, { name: 'client' }, {});
+    await create(KUBE_KINDS.endpointSelector, { namespace: 'client', name: 'mock' }, { spec: { selector: { matchLabels: { app: 'mock' } } } });
+    await create(KUBE_KINDS.serviceAccount, { namespace: 'client', name: 'default' }, {}).catch(() => undefined);
+    const caller = await create(KUBE_KINDS.pod, { namespace: 'client', name: 'caller' }, { spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'none' }] } });
+    await kube.replaceStatus(KUBE_KINDS.pod, { ...caller, status: { phase: 'Running', podIP: '10.1.0.77', podIPs: [{ ip: '10.1.0.77' }] } });
+    await create(KUBE_KINDS.tcpRoute, { namespace: 'client', name: 'web' }, { spec: { parentRefs: [{ ...parentRefs[0], namespace: 'ai' }], rules: [{ backendRefs: [{ group: 'spillway.dev', kind: 'EndpointSelector', name: 'mock', port: 80 }] }] } });
+    await eventually('the callers of a consumer', taken, (all) => JSON.stringify(all)?.includes('client 10.1.0.77') === true);
+    await kube.remove(KUBE_KINDS.tcpRoute, { namespace: 'ai', name: 'web' });
+    await kube.remove(KUBE_KINDS.tcpRoute, { namespace: 'client', name: 'web' });
+    await eventually('handed back', taken, (all) => JSON.stringify(all) === '[]');
+  });
+
+  it('ServiceImports are followed once their definition is installed, and lead to the endpoints of every source cluster', async () => {
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    await create(KUBE_KINDS.customResourceDefinition, { name: 'serviceimports.multicluster.x-k8s.io', annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements/pull/1' } }, { spec: { group: 'multicluster.x-k8s.io', scope: 'Namespaced', names: { plural: 'serviceimports', singular: 'serviceimport', kind: 'ServiceImport', listKind: 'ServiceImportList' }, versions: [{ name: 'v1alpha1', served: true, storage: true, schema }] } });
+    const older = { ...KUBE_KINDS.serviceImport, version: 'v1alpha1' };
+    await eventually('the definition', () => kube.list(older).then(() => true, () => false), (served) => served);
+    await kube.create(older, object(older, { namespace: 'ai', name: 'shards' }, { spec: { type: 'Headless', ports: [{ name: 'db', port: 5432, protocol: 'TCP' }] } }));
+    const labels = { 'multicluster.kubernetes.io/service-name': 'shards', 'multicluster.kubernetes.io/source-cluster': 'west-1' };
+    await create(KUBE_KINDS.endpointSlice, { namespace: 'ai', name: 'shards-west', labels }, { addressType: 'IPv4', ports: [{ name: 'db', port: 5432, protocol: 'TCP' }], endpoints: [{ addresses: ['10.2.0.5'], hostname: 'shard-0' }] });
+    await eventually('served', () => nodes.snapshot?.loadAssignments.find(({ name }) => name === 'import:ai/shards/5432/TCP')?.localities, (localities) => localities?.[0]?.subZone === 'west-1' && localities[0].endpoints[0]?.hostname === 'shard-0');
+    expect(nodes.snapshot?.clusters.find(({ name }) => name === 'import:ai/shards/5432/TCP')?.metadata.frontends).toMatchObject([{ kind: 'service-import', isHeadless: true, dnsNames: ['shards.ai.svc.clusterset.local'] }]);
+  });
+
   it('a token of a node agent speaks for its own node, and no other token does', async () => {
     const reviewer = new TokenReviewer(kube, clock, { namespace: SYSTEM, audience: 'spillway-xds', serviceAccounts: ['spillway-spoke-node'], trustMs: 60_000, refuseMs: 1_000, cacheEntriesMax: 10, asksMax: 16, refusalsPerSourceMax: 20, refusalWindowMs: 60_000 });
     const token = async (account: string, audience: string): Promise<string> => {

@@ -6,6 +6,7 @@ import {
   parseEndpointSlice,
   parseGateway,
   parseGatewayClass,
+  parseImportSlice,
   parseIpAddress,
   parseNamespace,
   parseNode,
@@ -14,7 +15,10 @@ import {
   parseReferenceGrant,
   parseService,
   parseServiceCidr,
+  parseServiceImport,
   parseTcpRoute,
+  parseUdpRoute,
+  parseXEndpointSelector,
   type Parsed,
 } from '#contracts/kube-objects';
 import type { IpAddress, ServiceCidr } from '#domain/addresses';
@@ -46,8 +50,9 @@ export function sortObjects(raws: readonly unknown[]): ClusterObjects {
   };
   const backends = {
     compositeBackends: all('CompositeBackend', parseCompositeBackend),
-    endpointSelectors: all('EndpointSelector', parseEndpointSelector),
+    endpointSelectors: [...all('EndpointSelector', parseEndpointSelector), ...all('XEndpointSelector', parseXEndpointSelector)],
     services: all('Service', parseService),
+    serviceImports: all('ServiceImport', parseServiceImport),
   };
   return {
     gateway: {
@@ -55,10 +60,11 @@ export function sortObjects(raws: readonly unknown[]): ClusterObjects {
       classes: all('GatewayClass', parseGatewayClass),
       gateways: all('Gateway', parseGateway),
       tcpRoutes: all('TCPRoute', parseTcpRoute),
+      udpRoutes: all('UDPRoute', parseUdpRoute),
       referenceGrants: all('ReferenceGrant', parseReferenceGrant),
       namespaces: all('Namespace', parseNamespace),
     },
-    local: { ...backends, endpointSlices: all('EndpointSlice', parseEndpointSlice), pods: all('Pod', parsePod), nodes: all('Node', parseNode) },
+    local: { ...backends, endpointSlices: all('EndpointSlice', parseEndpointSlice).filter(({ serviceName }) => serviceName !== ''), importSlices: all('EndpointSlice', parseImportSlice).filter(({ serviceName }) => serviceName !== ''), pods: all('Pod', parsePod), nodes: all('Node', parseNode) },
     serviceCidrs: all('ServiceCIDR', parseServiceCidr),
     ipAddresses: all('IPAddress', parseIpAddress),
     others: new Map([...byKind].map(([kind, [first]]) => [kind, first])),

@@ -100,7 +100,7 @@ export class Controller {
     this.#planner = new Planner(options.clusterDomain);
     this.#tracker = new EvidenceTracker(server.acknowledgements, clock);
     this.#addresses = new AddressKeeper(kube, clock, logger);
-    this.#statuses = new StatusWriter(kube, logger);
+    this.#statuses = new StatusWriter(kube, logger, this.#world.servedKind);
     this.#leave = new LeaveMarker(kube, clock, namespace, () => this.#pokeAll());
     this.#lease = new LeaderLease({ kube, clock, onChange: (leadership) => this.#leadershipChanged(leadership), onError: (err) => trouble.failed('Lease', err) }, { namespace, name: options.leaseName, holder: options.podName, durationMs: options.leaseDurationMs, renewMs: options.leaseRenewMs });
     this.#imports = new ImportKeeper({ store: new LastGoodStore(kube, namespace), clock, random, logger, mayWrite: () => this.#mayWrite(), onChange: () => this.#loops.plan.poke(), saveIntervalMs: options.lastGoodIntervalMs, verifyIntervalMs: options.lastGoodVerifyMs, graceMs: options.epochGraceMs });

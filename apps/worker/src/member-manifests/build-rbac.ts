@@ -14,12 +14,15 @@ const READ = ['get', 'list', 'watch'];
 
 /** What the controller may do in the whole cluster: read what it plans from, and write statuses, finalizers and addresses that are its own. */
 export const CONTROLLER_CLUSTER_RULES: readonly PolicyRule[] = [
-  { apiGroups: ['gateway.networking.k8s.io'], resources: ['gatewayclasses', 'gateways', 'tcproutes', 'referencegrants'], verbs: READ },
-  { apiGroups: ['gateway.networking.k8s.io'], resources: ['gatewayclasses/status', 'gateways/status', 'tcproutes/status'], verbs: ['update'] },
+  { apiGroups: ['gateway.networking.k8s.io'], resources: ['gatewayclasses', 'gateways', 'tcproutes', 'udproutes', 'referencegrants'], verbs: READ },
+  { apiGroups: ['gateway.networking.k8s.io'], resources: ['gatewayclasses/status', 'gateways/status', 'tcproutes/status', 'udproutes/status'], verbs: ['update'] },
   // Our finalizer: addresses go back before a Gateway goes.
   { apiGroups: ['gateway.networking.k8s.io'], resources: ['gateways', 'gateways/finalizers'], verbs: ['update'] },
   { apiGroups: ['spillway.dev'], resources: ['compositebackends', 'endpointselectors'], verbs: READ },
   { apiGroups: ['spillway.dev'], resources: ['compositebackends/status', 'endpointselectors/status'], verbs: ['update'] },
+  // Backends of others that routes may name.
+  { apiGroups: ['gateway.networking.x-k8s.io'], resources: ['xendpointselectors'], verbs: READ },
+  { apiGroups: ['multicluster.x-k8s.io'], resources: ['serviceimports'], verbs: READ },
   { apiGroups: [''], resources: ['namespaces', 'nodes', 'pods', 'services'], verbs: READ },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
   // Our finalizer keeps a ServiceCIDR that holds our addresses.

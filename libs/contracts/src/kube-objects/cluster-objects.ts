@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { NamespaceObject } from '#domain/gateway-api';
-import type { EndpointSliceObject, NodeObject, PodObject } from '#domain/routing-plan';
+import type { EndpointSliceObject, ImportSliceObject, NodeObject, PodObject } from '#domain/routing-plan';
 
 import { labels, listOf, objectParser, optional, orElse, portNumber, text } from './parse-object.js';
 
@@ -18,7 +18,7 @@ const container = z.object({
 const pod: z.ZodType<PodObject> = z
   .object({
     metadata: shortMeta,
-    spec: z.object({ nodeName: text, containers: listOf(container), initContainers: listOf(container) }),
+    spec: z.object({ nodeName: text, hostNetwork: orElse(z.boolean(), false), containers: listOf(container), initContainers: listOf(container) }),
     status: orElse(
       z.object({ phase: text, podIP: text, podIPs: listOf(z.object({ ip: text })), conditions: listOf(typedStatus) }),
       { phase: '', podIP: '', podIPs: [], conditions: [] },
@@ -32,6 +32,7 @@ const pod: z.ZodType<PodObject> = z
     addresses: (status.podIPs.length > 0 ? status.podIPs.map(({ ip }) => ip) : [status.podIP]).filter((ip) => ip !== ''),
     isReady: isTrue(status.conditions, 'Ready'),
     isDeleting: metadata.deletionTimestamp !== '',
+    isOnHostNetwork: spec.hostNetwork,
     isFinished: status.phase === 'Succeeded' || status.phase === 'Failed',
     namedPorts: [...spec.containers, ...spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')]
       .flatMap(({ ports }) => ports)
@@ -72,6 +73,7 @@ const sliceEndpoint = z
     }),
     nodeName: text,
     zone: text,
+    hostname: text,
   })
   .transform((raw) => {
     // discovery.k8s.io/v1: an absent ready means ready, an absent serving means the same as ready.
@@ -83,10 +85,11 @@ const sliceEndpoint = z
       terminating: raw.conditions.terminating ?? false,
       node: raw.nodeName,
       zone: raw.zone,
+      hostname: raw.hostname,
     };
   });
 
-const endpointSlice: z.ZodType<EndpointSliceObject> = z
+const rawSlice = z
   .object({
     metadata: shortMeta,
     addressType: z.string(),
@@ -95,13 +98,23 @@ const endpointSlice: z.ZodType<EndpointSliceObject> = z
     endpoints: listOf(sliceEndpoint),
   })
   .transform(({ metadata, addressType, ports, endpoints }) => ({
-    namespace: metadata.namespace,
-    name: metadata.name,
-    serviceName: metadata.labels['kubernetes.io/service-name'] ?? '',
-    addressType,
-    ports: ports.flatMap(({ name, port, protocol }) => (port === undefined ? [] : [{ name, port, protocol }])),
-    endpoints,
+    labels: metadata.labels,
+    slice: {
+      namespace: metadata.namespace,
+      name: metadata.name,
+      addressType,
+      ports: ports.flatMap(({ name, port, protocol }) => (port === undefined ? [] : [{ name, port, protocol }])),
+      endpoints,
+    },
   }));
+
+const endpointSlice: z.ZodType<EndpointSliceObject> = rawSlice.transform(({ labels: all, slice }) => ({ ...slice, serviceName: all['kubernetes.io/service-name'] ?? '' }));
+
+const importSlice: z.ZodType<ImportSliceObject> = rawSlice.transform(({ labels: all, slice }) => ({
+  ...slice,
+  serviceName: all['multicluster.kubernetes.io/service-name'] ?? '',
+  sourceCluster: all['multicluster.kubernetes.io/source-cluster'] ?? '',
+}));
 
 /** Parses a Pod. */
 export const parsePod = objectParser('Pod', pod);
@@ -111,3 +124,5 @@ export const parseNode = objectParser('Node', node);
 export const parseNamespace = objectParser('Namespace', namespace);
 /** Parses an EndpointSlice. */
 export const parseEndpointSlice = objectParser('EndpointSlice', endpointSlice);
+/** Parses an EndpointSlice of a ServiceImport. */
+export const parseImportSlice = objectParser('EndpointSlice', importSlice);

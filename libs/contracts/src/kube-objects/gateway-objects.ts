@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { GatewayClassObject, GatewayListener, GatewayObject, GatewayStatus, ReferenceGrantObject, TcpRouteObject } from '#domain/gateway-api';
+import type { GatewayClassObject, GatewayListener, GatewayObject, GatewayStatus, ReferenceGrantObject, RouteObject, ServedRouteKind } from '#domain/gateway-api';
 
 import { conditions, labelSelector, listOf, meta, objectParser, optional, orElse, portNumber, text } from './parse-object.js';
 
@@ -91,13 +91,15 @@ const backendRef = z.object({
   weight: orElse(z.number().int().min(0).max(1_000_000), 1),
 });
 
-const tcpRoute: z.ZodType<TcpRouteObject> = z
-  .object({
-    metadata: meta,
-    spec: z.object({ parentRefs: listOf(parentRef), rules: listOf(z.object({ backendRefs: listOf(backendRef) })) }),
-    status: orElse(z.object({ parents: listOf(z.looseObject({ parentRef, controllerName: z.string(), conditions })) }), { parents: [] }),
-  })
-  .transform(({ metadata, spec, status }) => ({
+const rawRoute = z.object({
+  metadata: meta,
+  spec: z.object({ parentRefs: listOf(parentRef), rules: listOf(z.object({ backendRefs: listOf(backendRef) })) }),
+  status: orElse(z.object({ parents: listOf(z.looseObject({ parentRef, controllerName: z.string(), conditions })) }), { parents: [] }),
+});
+
+const routeOf = (kind: ServedRouteKind): z.ZodType<RouteObject> =>
+  rawRoute.transform(({ metadata, spec, status }) => ({
+    kind,
     meta: metadata,
     parentRefs: spec.parentRefs,
     rules: spec.rules.map((rule) => ({
@@ -133,6 +135,8 @@ export const parseGatewayClass = objectParser('GatewayClass', gatewayClass);
 /** Parses a Gateway. */
 export const parseGateway = objectParser('Gateway', gateway);
 /** Parses a TCPRoute. */
-export const parseTcpRoute = objectParser('TCPRoute', tcpRoute);
+export const parseTcpRoute = objectParser('TCPRoute', routeOf('TCPRoute'));
+/** Parses a UDPRoute. */
+export const parseUdpRoute = objectParser('UDPRoute', routeOf('UDPRoute'));
 /** Parses a ReferenceGrant. */
 export const parseReferenceGrant = objectParser('ReferenceGrant', referenceGrant);

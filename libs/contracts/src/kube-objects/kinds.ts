@@ -10,6 +10,7 @@ export interface ResourceKind {
 
 const GATEWAY_API = { group: 'gateway.networking.k8s.io', version: 'v1' } as const;
 const SPILLWAY = { group: 'spillway.dev', version: 'v1alpha1' } as const;
+const MCS = { group: 'multicluster.x-k8s.io', version: 'v1beta1' } as const;
 const CORE = { group: '', version: 'v1' } as const;
 const NETWORKING = { group: 'networking.k8s.io', version: 'v1' } as const;
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
@@ -20,10 +21,13 @@ export const KUBE_KINDS = {
   gatewayClass: { ...GATEWAY_API, kind: 'GatewayClass', plural: 'gatewayclasses', namespaced: false },
   gateway: { ...GATEWAY_API, kind: 'Gateway', plural: 'gateways', namespaced: true },
   tcpRoute: { ...GATEWAY_API, kind: 'TCPRoute', plural: 'tcproutes', namespaced: true },
+  udpRoute: { ...GATEWAY_API, kind: 'UDPRoute', plural: 'udproutes', namespaced: true },
   // ReferenceGrant is v1 since Gateway API 1.5; v1beta1 is served by every release since 0.6.
   referenceGrant: { ...GATEWAY_API, version: 'v1beta1', kind: 'ReferenceGrant', plural: 'referencegrants', namespaced: true },
   compositeBackend: { ...SPILLWAY, kind: 'CompositeBackend', plural: 'compositebackends', namespaced: true },
   endpointSelector: { ...SPILLWAY, kind: 'EndpointSelector', plural: 'endpointselectors', namespaced: true },
+  xEndpointSelector: { group: 'gateway.networking.x-k8s.io', version: 'v1alpha1', kind: 'XEndpointSelector', plural: 'xendpointselectors', namespaced: true },
+  serviceImport: { ...MCS, kind: 'ServiceImport', plural: 'serviceimports', namespaced: true },
   pod: { ...CORE, kind: 'Pod', plural: 'pods', namespaced: true },
   node: { ...CORE, kind: 'Node', plural: 'nodes', namespaced: false },
   service: { ...CORE, kind: 'Service', plural: 'services', namespaced: true },

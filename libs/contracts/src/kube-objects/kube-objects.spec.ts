@@ -7,11 +7,13 @@ import {
   parseEndpointSelector,
   parseEndpointSlice,
   parseGateway,
+  parseImportSlice,
   parseGatewayDefinition,
   parseIpAddress,
   parseObjects,
   parsePod,
   parseService,
+  parseServiceImport,
   parseServiceCidr,
   parseTcpRoute,
   type Parsed,
@@ -49,6 +51,40 @@ describe('objects are read with the defaults of their APIs', () => {
   ])('a definition of Gateways $name', ({ addresses, want }) => {
     const openAPIV3Schema = { properties: { status: { properties: { addresses } } } };
     expect(valueOf(parseGatewayDefinition({ metadata, spec: { versions: [{ name: 'v1beta1' }, { name: 'v1', schema: { openAPIV3Schema } }] } })).keepsRoutability).toBe(want);
+  });
+
+  it.each([
+    { name: 'of ClientIP has the timeout that it says', spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } }, want: { timeoutSeconds: 60 } },
+    { name: 'of ClientIP lasts three hours where it says nothing', spec: { sessionAffinity: 'ClientIP' }, want: { timeoutSeconds: 10_800 } },
+    { name: 'of None is none', spec: { sessionAffinity: 'None' }, want: undefined },
+  ])('a Service\'s affinity $name', ({ spec, want }) => {
+    expect(valueOf(parseService({ metadata, spec })).affinity).toEqual(want);
+    expect(valueOf(parseServiceImport({ metadata, spec: { type: 'ClusterSetIP', ...spec } })).affinity).toEqual(want);
+  });
+
+  it.each([
+    { name: 'PreferClose', want: 'PreferSameZone' },
+    { name: 'PreferSameNode', want: 'PreferSameNode' },
+    { name: 'a word of the future', want: undefined },
+  ])('a Service\'s trafficDistribution $name means $want', ({ name, want }) => {
+    expect(valueOf(parseService({ metadata, spec: { trafficDistribution: name } })).trafficDistribution).toBe(want);
+  });
+
+  it('a ServiceImport\'s addresses are canonical, and a headless one has neither addresses nor affinity', () => {
+    const spec = { ips: ['fd00:0:0::7', 'nonsense'], sessionAffinity: 'ClientIP' };
+    expect(valueOf(parseServiceImport({ metadata, spec: { ...spec, type: 'ClusterSetIP' } }))).toMatchObject({ addresses: ['fd00::7'], affinity: { timeoutSeconds: 10_800 } });
+    expect(valueOf(parseServiceImport({ metadata, spec: { ...spec, type: 'Headless' } }))).toMatchObject({ addresses: [], affinity: undefined });
+  });
+
+  it('a slice of a ServiceImport says whose it is, and by which names its endpoints go', () => {
+    const labels = { 'multicluster.kubernetes.io/service-name': 'model', 'multicluster.kubernetes.io/source-cluster': 'west-1' };
+    const slice = valueOf(parseImportSlice({ metadata: { ...metadata, labels }, addressType: 'IPv4', endpoints: [{ addresses: ['10.2.0.1'], hostname: 'shard-0' }] }));
+    expect([slice.serviceName, slice.sourceCluster, slice.endpoints.map(({ hostname }) => hostname)]).toEqual(['model', 'west-1', ['shard-0']]);
+  });
+
+  it('a CompositeBackend that says nothing of affinity leaves it open, and one that says None does not', () => {
+    expect(valueOf(parseCompositeBackend({ metadata })).affinity).toBeUndefined();
+    expect(valueOf(parseCompositeBackend({ metadata, spec: { sessionAffinity: 'None' } })).affinity).toEqual({ affinity: 'None', timeoutSeconds: 10_800 });
   });
 
   it('a CompositeBackend\'s target port defaults to its port', () => {

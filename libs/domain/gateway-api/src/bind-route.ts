@@ -2,7 +2,7 @@ import type { Verdict } from './gateway-decisions.js';
 import type { JudgedListener } from './judge-listeners.js';
 import { matchesLabels } from './label-selector.js';
 import { GATEWAY_API_GROUP, objectKey } from './names.js';
-import type { GatewayObject, NamespaceObject, ParentRef, TcpRouteObject } from './objects.js';
+import type { GatewayObject, NamespaceObject, ParentRef, RouteObject } from './objects.js';
 import { no, yes } from './verdict.js';
 
 /** A Gateway and its listeners, as a route sees its parent. */
@@ -26,7 +26,7 @@ export function gatewayKeyOf(ref: ParentRef, routeNamespace: string): string | u
 }
 
 /** Binds a route to a parent by sectionName and port, and by what the listeners allow. */
-export function bindRoute(route: TcpRouteObject, ref: ParentRef, parent: RouteParent, namespaces: ReadonlyMap<string, NamespaceObject>): RouteBinding {
+export function bindRoute(route: RouteObject, ref: ParentRef, parent: RouteParent, namespaces: ReadonlyMap<string, NamespaceObject>): RouteBinding {
   const named = parent.listeners.filter(({ listener }) => isNamed(ref, listener));
   if (named.length === 0) return { accepted: no('NoMatchingParent', noMatchText(ref, parent)), attachedTo: [] };
   const allowing = named.filter((judged) => allowsRoute(judged, parent.gateway, route, namespaces));
@@ -37,8 +37,8 @@ export function bindRoute(route: TcpRouteObject, ref: ParentRef, parent: RoutePa
 const isNamed = (ref: ParentRef, { name, port }: { readonly name: string; readonly port: number }): boolean =>
   (ref.sectionName === undefined || ref.sectionName === name) && (ref.port === undefined || ref.port === port);
 
-function allowsRoute({ listener, supportedKinds }: JudgedListener, gateway: GatewayObject, route: TcpRouteObject, namespaces: ReadonlyMap<string, NamespaceObject>): boolean {
-  if (!supportedKinds.some(({ kind }) => kind === 'TCPRoute')) return false;
+function allowsRoute({ listener, supportedKinds }: JudgedListener, gateway: GatewayObject, route: RouteObject, namespaces: ReadonlyMap<string, NamespaceObject>): boolean {
+  if (!supportedKinds.some(({ kind }) => kind === route.kind)) return false;
   switch (listener.allowedFrom) {
     case 'All':
       return true;
@@ -53,8 +53,8 @@ function allowsRoute({ listener, supportedKinds }: JudgedListener, gateway: Gate
   }
 }
 
-function judgeBinding(route: TcpRouteObject, parent: RouteParent, allowing: readonly JudgedListener[]): Verdict {
-  if (route.rules.length !== 1) return no('UnsupportedValue', `A TCPRoute has exactly one rule; this one has ${route.rules.length}.`);
+function judgeBinding(route: RouteObject, parent: RouteParent, allowing: readonly JudgedListener[]): Verdict {
+  if (route.rules.length !== 1) return no('UnsupportedValue', `A ${route.kind} has exactly one rule; this one has ${route.rules.length}.`);
   if (!parent.accepted.ok) return no('Pending', `Gateway "${parent.gateway.meta.name}" is not accepted: ${parent.accepted.message}`);
   if (allowing.some(({ accepted }) => accepted.ok)) return yes('Accepted', 'The route is accepted.');
   return no('Pending', `No listener that the route is attached to can serve: ${allowing.map(({ accepted }) => accepted.message).join(' ')}`);
@@ -66,11 +66,11 @@ function noMatchText(ref: ParentRef, { gateway, listeners }: RouteParent): strin
   return `Gateway "${gateway.meta.name}" has no listener ${wanted.join(' ')}; it has ${offered === '' ? 'none' : offered}.`;
 }
 
-function notAllowedText(named: readonly JudgedListener[], route: TcpRouteObject): string {
+function notAllowedText(named: readonly JudgedListener[], route: RouteObject): string {
   const reasons = named.map(({ listener, supportedKinds }) =>
-    supportedKinds.some(({ kind }) => kind === 'TCPRoute')
+    supportedKinds.some(({ kind }) => kind === route.kind)
       ? `listener "${listener.name}" (allowedRoutes.namespaces.from ${listener.allowedFrom}) does not allow namespace "${route.meta.namespace}"`
-      : `listener "${listener.name}" (${listener.protocol}) takes no TCPRoute`,
+      : `listener "${listener.name}" (${listener.protocol}) takes no ${route.kind}`,
   );
   return `No listener allows this route: ${reasons.join('; ')}.`;
 }

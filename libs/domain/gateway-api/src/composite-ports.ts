@@ -1,6 +1,6 @@
-import type { Lookup, Protocol } from '#domain/fleet';
+import type { Lookup, NamespacedName, Protocol } from '#domain/fleet';
 
-import { SPILLWAY_GROUP } from './names.js';
+import { EXPERIMENTAL_GROUP, SPILLWAY_GROUP } from './names.js';
 import type { CompositeBackendObject, CompositePort, EndpointSelectorObject, ServiceObject } from './objects.js';
 
 /** The local part of a CompositeBackend, found. */
@@ -8,7 +8,7 @@ export type LocalPart =
   | { readonly kind: 'selector'; readonly selector: EndpointSelectorObject }
   | { readonly kind: 'service'; readonly service: ServiceObject };
 
-/** Where local parts are looked up, by `namespace/name`. */
+/** Where local parts are looked up: selectors by {@link selectorKey}, Services by `namespace/name`. */
 export interface LocalPartIndex {
   readonly selectors: Lookup<EndpointSelectorObject>;
   readonly services: Lookup<ServiceObject>;
@@ -18,8 +18,9 @@ export interface LocalPartIndex {
 export function findLocalPart({ meta, backendRef }: CompositeBackendObject, index: LocalPartIndex): LocalPart | undefined {
   if (backendRef === undefined) return undefined;
   const key = `${meta.namespace}/${backendRef.name}`;
-  if (isSelectorRef(backendRef)) {
-    const selector = index.selectors.get(key);
+  const selectorKind = selectorKindOf(backendRef);
+  if (selectorKind !== undefined) {
+    const selector = index.selectors.get(selectorKey({ kind: selectorKind, namespace: meta.namespace, name: backendRef.name }));
     return selector === undefined ? undefined : { kind: 'selector', selector };
   }
   if (!isServiceRef(backendRef)) return undefined;
@@ -27,10 +28,19 @@ export function findLocalPart({ meta, backendRef }: CompositeBackendObject, inde
   return service === undefined ? undefined : { kind: 'service', service };
 }
 
-/** Whether a reference means an EndpointSelector. */
-export const isSelectorRef = (ref: { readonly group: string; readonly kind: string }): boolean => ref.group === SPILLWAY_GROUP && ref.kind === 'EndpointSelector';
+/** The kind of selector that a reference means; undefined where it means something else. */
+export function selectorKindOf({ group, kind }: { readonly group: string; readonly kind: string }): EndpointSelectorObject['kind'] | undefined {
+  if (group === SPILLWAY_GROUP && kind === 'EndpointSelector') return kind;
+  return group === EXPERIMENTAL_GROUP && kind === 'XEndpointSelector' ? kind : undefined;
+}
+
+/** What tells selectors of both kinds apart; one of ours has the plain `namespace/name`. */
+export const selectorKey = ({ kind, namespace, name }: { readonly kind: EndpointSelectorObject['kind'] } & NamespacedName): string => `${kind === 'XEndpointSelector' ? 'x:' : ''}${namespace}/${name}`;
 /** Whether a reference means a Service. */
 export const isServiceRef = (ref: { readonly group: string; readonly kind: string }): boolean => ref.group === '' && ref.kind === 'Service';
+
+/** The {@link selectorKey} of a selector. */
+export const keyOfSelector = ({ kind, meta }: EndpointSelectorObject): string => selectorKey({ kind, namespace: meta.namespace, name: meta.name });
 
 /** The ports that a CompositeBackend offers in this cluster: those of its spec, else those that its local part has by number. Sorted. */
 export function compositePorts(composite: CompositeBackendObject, part: LocalPart | undefined): readonly CompositePort[] {

@@ -24,6 +24,10 @@ const namespace = (name: string, labels: Json = {}): Json => ({ kind: 'Namespace
 const selector = (ports?: readonly Json[]): Json => ({ kind: 'EndpointSelector', metadata: { namespace: 'ai', name: 'pods' }, spec: { selector: { matchLabels: { app: 'model' } }, ports } });
 const service = (over: Json = {}): Json => ({ kind: 'Service', metadata: { namespace: 'ai', name: 'svc' }, spec: { clusterIP: '172.30.0.9', ports: [{ name: 'web', port: 80 }], ...over } });
 const composite = (spec: Json): Json => ({ kind: 'CompositeBackend', metadata: { namespace: 'ai', name: 'model' }, spec });
+const xSelector: Json = { kind: 'XEndpointSelector', metadata: { namespace: 'ai', name: 'pods' }, spec: { selector: { matchLabels: { app: 'model' } } } };
+const toXSelector = (port?: number): Json => ({ group: 'gateway.networking.x-k8s.io', kind: 'XEndpointSelector', name: 'pods', port });
+const serviceImport = (ports: readonly Json[] = [{ name: 'web', port: 80 }]): Json => ({ kind: 'ServiceImport', metadata: { namespace: 'ai', name: 'imported' }, spec: { type: 'ClusterSetIP', ips: ['172.30.0.7'], ports } });
+const toImport = (port?: number): Json => ({ group: 'multicluster.x-k8s.io', kind: 'ServiceImport', name: 'imported', port });
 const toSelector = (port?: number): Json => ({ group: 'spillway.dev', kind: 'EndpointSelector', name: 'pods', port });
 const toComposite = (port?: number): Json => ({ group: 'spillway.dev', kind: 'CompositeBackend', name: 'model', port });
 const toService = (port?: number): Json => ({ name: 'svc', port });
@@ -178,7 +182,14 @@ describe('why a reference leads nowhere', () => {
     { name: 'a CompositeBackend of which no port is known yet resolves', objects: [composite({}), route([toComposite(81)])], want: 'ResolvedRefs' },
     { name: 'a CompositeBackend with one port needs no number', objects: [composite({ ports: [{ port: 80 }] }), route([toComposite()])], want: 'ResolvedRefs' },
     { name: 'a kind that is no backend', objects: [route([{ group: 'example.com', kind: 'Bucket', name: 'x' }])], want: 'InvalidKind' },
-    { name: 'a ServiceImport, which this class does not serve yet', objects: [route([{ group: 'multicluster.x-k8s.io', kind: 'ServiceImport', name: 'x', port: 80 }])], want: 'InvalidKind' },
+    { name: 'a missing ServiceImport', objects: [route([toImport(80)])], want: 'BackendNotFound' },
+    { name: 'a ServiceImport without the port', objects: [serviceImport(), route([toImport(81)])], want: 'BackendNotFound' },
+    { name: 'a ServiceImport port that is UDP', objects: [serviceImport([{ port: 80, protocol: 'UDP' }]), route([toImport(80)])], want: 'UnsupportedProtocol' },
+    { name: 'a ServiceImport with the port resolves', objects: [serviceImport(), route([toImport(80)])], want: 'ResolvedRefs' },
+    { name: 'a missing XEndpointSelector, though an EndpointSelector has its name', objects: [selector(), route([toXSelector(8080)])], want: 'BackendNotFound' },
+    { name: 'an XEndpointSelector resolves', objects: [xSelector, route([toXSelector(8080)])], want: 'ResolvedRefs' },
+    { name: 'an XEndpointSelector and a reference without a port', objects: [xSelector, route([toXSelector()])], want: 'BackendNotFound' },
+    { name: 'a selector of another group', objects: [xSelector, route([{ ...toXSelector(8080), group: 'discovery.example' }])], want: 'InvalidKind' },
     { name: 'another namespace, even where the object does not exist there', objects: [route([{ ...toService(80), namespace: 'other' }])], want: 'RefNotPermitted' },
   ])('$name: $want', ({ objects, want }) => {
     expect(refsVerdict(decide([gateway(), ...objects]))).toBe(want);
@@ -223,6 +234,7 @@ describe('the local part of a CompositeBackend', () => {
     { name: 'may be missing altogether', objects: [composite({})], want: 'ResolvedRefs' },
     { name: 'may be an EndpointSelector', objects: [selector(), composite({ backendRef: selecting })], want: 'ResolvedRefs' },
     { name: 'may be a Service', objects: [service(), composite({ backendRef: serving80 })], want: 'ResolvedRefs' },
+    { name: 'may be the prototype\'s selector', objects: [xSelector, composite({ backendRef: { group: 'gateway.networking.x-k8s.io', kind: 'XEndpointSelector', name: 'pods' } })], want: 'ResolvedRefs' },
     { name: 'may be mapped by port name', objects: [service(), composite({ backendRef: serving80, ports: [{ port: 90, targetPort: 'web' }] })], want: 'ResolvedRefs' },
     { name: 'must exist', objects: [composite({ backendRef: selecting })], want: 'BackendNotFound' },
     { name: 'must have the port that is mapped', objects: [service(), composite({ backendRef: serving80, ports: [{ port: 90 }] })], want: 'BackendNotFound' },
@@ -233,14 +245,49 @@ describe('the local part of a CompositeBackend', () => {
     expect(verdictOf(objects)).toBe(want);
   });
 
-  it('an affinity that no data plane keeps yet is said, not hidden', () => {
-    const decisions = decide([service({ sessionAffinity: 'ClientIP' }), composite({ backendRef: serving80 })]);
-    expect(decisions.compositeBackends[0]?.resolvedRefs.message).toContain('sessionAffinity ClientIP is not honoured yet');
-  });
-
   it('an empty selector is refused (R28)', () => {
     const empty = { kind: 'EndpointSelector', metadata: { namespace: 'ai', name: 'pods' }, spec: { selector: {} } };
     expect(decide([empty]).endpointSelectors[0]?.accepted.reason).toBe('Invalid');
+  });
+});
+
+describe('UDP beside TCP', () => {
+  const UDP_53: Json = { name: 'dns', port: 53, protocol: 'UDP' };
+  const udpRoute = (backendRefs: readonly Json[], over: Json = {}, metadata: Json = {}): Json => ({ ...route(backendRefs, over, metadata), kind: 'UDPRoute' });
+  const udpService = service({ ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] });
+  const listenersOf = ({ gateways }: GatewayDecisions): string[] => gateways.flatMap(({ listeners }) => listeners.map(({ name, supportedKinds, attachedRoutes, serving: one }) => `${name} takes ${supportedKinds.map(({ kind }) => kind).join()}, ${attachedRoutes} attached, ${one?.targets.map(({ kind, name: target, port }) => `${kind} ${target}/${port.port}/${port.protocol}`).join() ?? 'out of service'}`));
+
+  it.each([
+    { name: 'a UDP listener takes UDPRoutes, and a TCP listener TCPRoutes', objects: [gateway([TCP_80, UDP_53]), service(), route([toService(80)])], want: ['http takes TCPRoute, 1 attached, service svc/80/TCP', 'dns takes UDPRoute, 0 attached, '] },
+    { name: 'a UDPRoute leads to the UDP port of its backend', objects: [gateway([TCP_80, UDP_53]), udpService, udpRoute([toService(53)])], want: ['http takes TCPRoute, 0 attached, ', 'dns takes UDPRoute, 1 attached, service svc/53/UDP'] },
+    { name: 'listeners of both on one port serve beside each other, and so do routes of one name', objects: [gateway([{ ...TCP_80, port: 53 }, UDP_53]), selector(), route([toSelector(5353)]), udpRoute([toSelector(5353)])], want: ['http takes TCPRoute, 1 attached, selector pods/5353/TCP', 'dns takes UDPRoute, 1 attached, selector pods/5353/UDP'] },
+    { name: 'a listener that allows the other kind alone takes none', objects: [gateway([{ ...UDP_53, allowedRoutes: { kinds: [{ kind: 'TCPRoute' }] } }]), udpRoute([])], want: ['dns takes , 0 attached, '] },
+  ])('$name', ({ objects, want }) => {
+    expect(listenersOf(decide(objects))).toEqual(want);
+  });
+
+  it.each([
+    { name: 'accepted on a UDP listener', objects: [gateway([UDP_53]), udpRoute([])], want: 'Accepted' },
+    { name: 'not allowed on a TCP listener', objects: [gateway(), udpRoute([])], want: 'NotAllowedByListeners' },
+    { name: 'not with two rules', objects: [gateway([UDP_53]), udpRoute([], { rules: [{}, {}] })], want: 'UnsupportedValue' },
+  ])('a UDPRoute is $name', ({ objects, want }) => {
+    expect(routeVerdict(decide(objects))).toBe(want);
+  });
+
+  it('of several UDPRoutes on a listener the oldest serves', () => {
+    const older = udpRoute([toSelector(1)], {}, { name: 'z-older', creationTimestamp: '2026-01-01T00:00:00Z' });
+    const newer = udpRoute([toSelector(2)], {}, { name: 'a-newer', creationTimestamp: '2026-01-02T00:00:00Z' });
+    expect(listenersOf(decide([gateway([UDP_53]), selector(), newer, older]))).toEqual(['dns takes UDPRoute, 2 attached, selector pods/1/UDP']);
+  });
+
+  it.each([
+    { name: 'the TCP port of a Service', objects: [service(), udpRoute([toService(80)])], want: 'UnsupportedProtocol' },
+    { name: 'a CompositeBackend without such a UDP port', objects: [composite({ ports: [{ port: 53 }] }), udpRoute([toComposite(53)])], want: 'BackendNotFound' },
+    { name: 'a CompositeBackend with it', objects: [composite({ ports: [{ port: 53 }, { port: 53, protocol: 'UDP' }] }), udpRoute([toComposite(53)])], want: 'ResolvedRefs' },
+    { name: 'an EndpointSelector that lists the port for TCP', objects: [selector([{ targetPort: 53 }]), udpRoute([toSelector(53)])], want: 'BackendNotFound' },
+    { name: 'another namespace with a grant for TCPRoutes alone', objects: [{ kind: 'ReferenceGrant', metadata: { namespace: 'other', name: 'g' }, spec: { from: [{ group: 'gateway.networking.k8s.io', kind: 'TCPRoute', namespace: 'ai' }], to: [{ group: '', kind: 'Service' }] } }, udpRoute([{ ...toService(53), namespace: 'other' }])], want: 'RefNotPermitted' },
+  ])('a UDPRoute to $name: $want', ({ objects, want }) => {
+    expect(refsVerdict(decide([gateway([UDP_53]), ...objects]))).toBe(want);
   });
 });
 

@@ -1,24 +1,17 @@
 import { byKey, type BackendName, type BackendPort, type ImportSet } from '#domain/fleet';
 
 import { addressClaim, type ClassStanding } from './address-claims.js';
-import { bindRoute, gatewayKeyOf, type RouteParent } from './bind-route.js';
-import { judgeGateway } from './judge-gateway.js';
-import type {
-  AcceptedListener,
-  GatewayDecision,
-  GatewayDecisions,
-  GatewayObjects,
-  ListenerDecision,
-  RouteDecision,
-  RouteParentDecision,
-  RouteTarget,
-  Verdict,
-} from './gateway-decisions.js';
+import type { RouteParent } from './bind-route.js';
+import { keyOfSelector } from './composite-ports.js';
+import { decideRoutes, serveRoutes, type AttachedRoute } from './decide-routes.js';
+import { importFrontends, serviceFrontends } from './decide-services.js';
+import type { AcceptedListener, GatewayDecision, GatewayDecisions, GatewayObjects, ListenerDecision, Verdict } from './gateway-decisions.js';
 import { judgeComposite, judgeEndpointSelector } from './judge-composite.js';
+import { judgeGateway } from './judge-gateway.js';
 import { judgeListeners, type JudgedListener } from './judge-listeners.js';
 import { CONTROLLER_NAME, objectKey } from './names.js';
-import type { GatewayClassObject, GatewayObject, NamespaceObject, ObjectMeta, ReferenceGrantObject, TcpRouteObject } from './objects.js';
-import { resolveBackendRefs, type BackendIndex, type ResolvedRoute } from './resolve-backend-refs.js';
+import type { GatewayClassObject, GatewayObject, ObjectMeta, ReferenceGrantObject } from './objects.js';
+import type { BackendIndex } from './resolve-backend-refs.js';
 import { no, yes } from './verdict.js';
 
 /** Ports that the rest of the fleet offers, by `namespace/name` of the CompositeBackend. */
@@ -37,26 +30,29 @@ export function decideGateways(objects: GatewayObjects, ports: FleetPorts = new 
   const gateways = sortedByMeta(objects.gateways, ({ meta }) => meta);
   const parents = new Map(gateways.flatMap((gateway) => parentOf(gateway, standingOf(gateway)) ?? []));
   const index = backendIndex(objects, ports);
-  const routes = decideRoutes(objects, parents, index);
-  const decisions = [...parents.values()].map((parent) => decideGateway(parent, routes.attached.get(objectKey(parent.gateway.meta)) ?? new Map()));
-  const used = new Set(decisions.flatMap(targetsOf).flatMap((target) => (target.kind === 'composite' ? [objectKey(target)] : [])));
+  const namespaces = new Map(objects.namespaces.map((namespace) => [namespace.name, namespace]));
+  const routes = decideRoutes([...objects.tcpRoutes, ...objects.udpRoutes], { parents, namespaces, index });
+  const decisions = [...parents.values()].map((parent) => decideGateway(parent, routes.toGateways.get(objectKey(parent.gateway.meta)) ?? new Map()));
+  const frontends = [...serviceFrontends(routes.toServices, index.services), ...importFrontends(objects.serviceImports)];
+  const used = new Set([...decisions.flatMap(servingListeners), ...frontends.flatMap(({ listeners }) => listeners)].flatMap(({ targets }) => targets).flatMap((target) => (target.kind === 'composite' ? [objectKey(target)] : [])));
   return {
     classes,
     gateways: decisions,
     routes: routes.decisions,
+    otherFrontends: frontends,
     compositeBackends: sortedByMeta(objects.compositeBackends, ({ meta }) => meta).map((composite) => ({
       composite,
       resolvedRefs: judgeComposite(composite, index),
       isUsed: used.has(objectKey(composite.meta)),
     })),
-    endpointSelectors: sortedByMeta(objects.endpointSelectors, ({ meta }) => meta).map((selector) => ({ selector, accepted: judgeEndpointSelector(selector) })),
+    endpointSelectors: sortedByMeta(objects.endpointSelectors.filter(({ kind }) => kind === 'EndpointSelector'), ({ meta }) => meta).map((selector) => ({ selector, accepted: judgeEndpointSelector(selector) })),
     addressClaims: gateways.flatMap((gateway) => addressClaim(gateway, claimStanding(gateway, standingOf(gateway), parents)) ?? []),
   };
 }
 
 const sortedByMeta = <T>(values: readonly T[], metaOf: (value: T) => ObjectMeta): readonly T[] => [...values].sort(byKey((value) => objectKey(metaOf(value))));
 
-const targetsOf = ({ listeners }: GatewayDecision): readonly RouteTarget[] => listeners.flatMap(({ serving }) => serving?.targets ?? []);
+const servingListeners = ({ listeners }: GatewayDecision): readonly AcceptedListener[] => listeners.flatMap(({ serving }) => serving ?? []);
 
 const judgeClass = ({ hasParameters }: GatewayClassObject): Verdict =>
   hasParameters ? no('InvalidParameters', 'This class takes no parameters; remove parametersRef.') : yes('Accepted', 'The class is served by Spillway.');
@@ -90,75 +86,19 @@ function backendIndex(objects: GatewayObjects, ports: FleetPorts): BackendIndex 
   }
   return {
     composites: new Map(objects.compositeBackends.map((object) => [objectKey(object.meta), object])),
-    selectors: new Map(objects.endpointSelectors.map((object) => [objectKey(object.meta), object])),
+    selectors: new Map(objects.endpointSelectors.map((object) => [keyOfSelector(object), object])),
     services: new Map(objects.services.map((object) => [objectKey(object), object])),
+    imports: new Map(objects.serviceImports.map((object) => [objectKey(object.meta), object])),
     grants,
     fleetPorts: ports,
   };
 }
 
-/** A route that a listener may serve, resolved. */
-interface AttachedRoute {
-  readonly route: TcpRouteObject;
-  readonly isAccepted: boolean;
-  readonly resolved: ResolvedRoute;
-}
-
-/** By Gateway, by listener, by route: a route attached by two references counts once. */
-type Attachments = Map<string, Map<string, Map<string, AttachedRoute>>>;
-
-function decideRoutes(
-  objects: GatewayObjects,
-  parents: ReadonlyMap<string, RouteParent>,
-  index: BackendIndex,
-): { readonly decisions: readonly RouteDecision[]; readonly attached: Attachments } {
-  const namespaces = new Map(objects.namespaces.map((namespace) => [namespace.name, namespace]));
-  const attached: Attachments = new Map();
-  const decisions = sortedByMeta(objects.tcpRoutes, ({ meta }) => meta)
-    .filter(({ meta }) => !meta.isDeleting)
-    .flatMap((route) => decideRoute(route, { parents, namespaces, index, attached }) ?? []);
-  return { decisions, attached };
-}
-
-interface RouteContext {
-  readonly parents: ReadonlyMap<string, RouteParent>;
-  readonly namespaces: ReadonlyMap<string, NamespaceObject>;
-  readonly index: BackendIndex;
-  readonly attached: Attachments;
-}
-
-function decideRoute(route: TcpRouteObject, { parents, namespaces, index, attached }: RouteContext): RouteDecision | undefined {
-  const ours = route.parentRefs.flatMap((ref, parentIndex) => {
-    const parent = parents.get(gatewayKeyOf(ref, route.meta.namespace) ?? '');
-    return parent === undefined ? [] : [{ ref, parentIndex, parent }];
-  });
-  // A route that left us still carries our word, which must go.
-  if (ours.length === 0 && !route.parents.some(({ controllerName }) => controllerName === CONTROLLER_NAME)) return undefined;
-  const resolved = resolveBackendRefs(route, index);
-  const decided = ours.map(({ ref, parentIndex, parent }): RouteParentDecision => {
-    const binding = bindRoute(route, ref, parent, namespaces);
-    attach(attached, objectKey(parent.gateway.meta), binding.attachedTo, { route, isAccepted: binding.accepted.ok, resolved });
-    return { parentIndex, accepted: binding.accepted };
-  });
-  return { route, parents: decided, resolvedRefs: resolved.verdict };
-}
-
-function attach(attached: Attachments, gatewayKey: string, listeners: readonly string[], entry: AttachedRoute): void {
-  const byListener = attached.get(gatewayKey) ?? new Map<string, Map<string, AttachedRoute>>();
-  attached.set(gatewayKey, byListener);
-  for (const name of listeners) {
-    const routes = byListener.get(name) ?? new Map<string, AttachedRoute>();
-    byListener.set(name, routes);
-    const key = objectKey(entry.route.meta);
-    routes.set(key, { ...entry, isAccepted: entry.isAccepted || routes.get(key)?.isAccepted === true });
-  }
-}
-
-function decideGateway(parent: RouteParent, attached: ReadonlyMap<string, ReadonlyMap<string, AttachedRoute>>): GatewayDecision {
+function decideGateway(parent: RouteParent, attached: ReadonlyMap<string, readonly AttachedRoute[]>): GatewayDecision {
   return {
     gateway: parent.gateway,
     accepted: parent.accepted,
-    listeners: parent.listeners.map((judged) => decideListener(judged, parent.accepted, [...(attached.get(judged.listener.name)?.values() ?? [])])),
+    listeners: parent.listeners.map((judged) => decideListener(judged, parent.accepted, attached.get(judged.listener.name) ?? [])),
   };
 }
 
@@ -172,12 +112,6 @@ function decideListener(judged: JudgedListener, gatewayAccepted: Verdict, routes
     resolvedRefs,
     supportedKinds,
     attachedRoutes: routes.length,
-    serving: protocol === undefined || !gatewayAccepted.ok ? undefined : serve({ name: listener.name, port: listener.port, protocol }, routes),
+    serving: protocol === undefined || !gatewayAccepted.ok ? undefined : serveRoutes({ name: listener.name, port: listener.port, protocol }, routes),
   };
-}
-
-function serve(listener: Pick<AcceptedListener, 'name' | 'port' | 'protocol'>, routes: readonly AttachedRoute[]): AcceptedListener {
-  // Gateway API: several routes on a TCP listener are all accepted, the oldest one serves.
-  const [oldest] = routes.filter(({ isAccepted }) => isAccepted).sort((a, b) => a.route.meta.createdAtMs - b.route.meta.createdAtMs || byKey<AttachedRoute>(({ route }) => objectKey(route.meta))(a, b));
-  return { ...listener, targets: oldest?.resolved.targets ?? [], rejectWeight: oldest?.resolved.rejectWeight ?? 1 };
 }

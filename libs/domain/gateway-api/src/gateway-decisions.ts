@@ -8,25 +8,31 @@ import type {
   GatewayObject,
   NamespaceObject,
   ReferenceGrantObject,
+  RouteObject,
+  ServiceImportObject,
   ServiceObject,
-  TcpRouteObject,
 } from './objects.js';
 
 /** The objects of one cluster that decide what its Gateways do. Every list must come from a source that has finished its first list. */
 export interface GatewayObjects {
   readonly classes: readonly GatewayClassObject[];
   readonly gateways: readonly GatewayObject[];
-  readonly tcpRoutes: readonly TcpRouteObject[];
+  readonly tcpRoutes: readonly RouteObject[];
+  readonly udpRoutes: readonly RouteObject[];
   readonly referenceGrants: readonly ReferenceGrantObject[];
   readonly namespaces: readonly NamespaceObject[];
   readonly compositeBackends: readonly CompositeBackendObject[];
   readonly endpointSelectors: readonly EndpointSelectorObject[];
   readonly services: readonly ServiceObject[];
+  readonly serviceImports: readonly ServiceImportObject[];
 }
 
-/** A reference that leads to a backend, resolved. `composite`, `selector` and `service` name what the plan must look up. */
+/** The kinds of backend that a reference may lead to: what the plan must look up. */
+export type RouteTargetKind = 'composite' | 'selector' | 'x-selector' | 'service' | 'import';
+
+/** A reference that leads to a backend, resolved. */
 export interface RouteTarget extends NamespacedName {
-  readonly kind: 'composite' | 'selector' | 'service';
+  readonly kind: RouteTargetKind;
   readonly port: BackendPort;
   /** At least 1. */
   readonly weight: number;
@@ -42,8 +48,12 @@ export interface AcceptedListener {
   readonly rejectWeight: number;
 }
 
-/** A Gateway that serves. */
+/** A frontend that serves: a Gateway, a Service that routes have taken over, or a ServiceImport. */
 export interface AcceptedFrontend extends NamespacedName {
+  readonly kind: 'gateway' | 'service' | 'service-import';
+  /** The namespace whose pods it is for (a consumer's routes, GEP-1294); undefined: everyone. */
+  readonly callersNamespace: string | undefined;
+  readonly isHeadless: boolean;
   /** Canonical, sorted; empty until one is assigned. */
   readonly addresses: readonly string[];
   readonly dnsNames: readonly string[];
@@ -79,15 +89,15 @@ export interface ListenerDecision {
   readonly serving: AcceptedListener | undefined;
 }
 
-/** What is decided of one parent reference of a route that leads to a Gateway of ours. */
+/** What is decided of one parent reference of a route that leads to a Gateway of ours, or to a Service. */
 export interface RouteParentDecision {
   readonly parentIndex: number;
   readonly accepted: Verdict;
 }
 
-/** What is decided of one TCPRoute; no parents where none of them is ours. */
+/** What is decided of one route; no parents where none of them is ours. */
 export interface RouteDecision {
-  readonly route: TcpRouteObject;
+  readonly route: RouteObject;
   readonly parents: readonly RouteParentDecision[];
   readonly resolvedRefs: Verdict;
 }
@@ -98,6 +108,8 @@ export interface GatewayDecisions {
   /** Gateways of our classes that are not being deleted, sorted by namespace and name. */
   readonly gateways: readonly GatewayDecision[];
   readonly routes: readonly RouteDecision[];
+  /** Services that routes have taken over, and ServiceImports. Gateways become frontends once they hold addresses. */
+  readonly otherFrontends: readonly AcceptedFrontend[];
   readonly compositeBackends: readonly CompositeDecision[];
   readonly endpointSelectors: readonly { readonly selector: EndpointSelectorObject; readonly accepted: Verdict }[];
   /** What planAddresses must know of every Gateway that holds or wants addresses of ours. */

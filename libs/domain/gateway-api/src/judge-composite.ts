@@ -1,4 +1,4 @@
-import { compositePorts, findLocalPart, isSelectorRef, isServiceRef, selectorTarget, servicePort, type LocalPart, type LocalPartIndex } from './composite-ports.js';
+import { compositePorts, findLocalPart, isServiceRef, selectorKindOf, selectorTarget, servicePort, type LocalPart, type LocalPartIndex } from './composite-ports.js';
 import type { Verdict } from './gateway-decisions.js';
 import { isEmptySelector } from './label-selector.js';
 import type { CompositeBackendObject, CompositePort, EndpointSelectorObject } from './objects.js';
@@ -8,7 +8,7 @@ import { no, yes } from './verdict.js';
 export function judgeComposite(composite: CompositeBackendObject, index: LocalPartIndex): Verdict {
   const { backendRef, meta } = composite;
   if (backendRef === undefined) return yes('ResolvedRefs', 'There is no local part: other member clusters answer.');
-  if (!isSelectorRef(backendRef) && !isServiceRef(backendRef)) {
+  if (selectorKindOf(backendRef) === undefined && !isServiceRef(backendRef)) {
     return no('InvalidKind', `${backendRef.kind} (group "${backendRef.group}") cannot be a local part; name an EndpointSelector or a Service.`);
   }
   const part = findLocalPart(composite, index);
@@ -17,8 +17,7 @@ export function judgeComposite(composite: CompositeBackendObject, index: LocalPa
   if (part.kind === 'service' && part.service.type === 'ExternalName') return no('BackendNotFound', `${partName} is an ExternalName: it has no endpoints.`);
   const missing = compositePorts(composite, part).filter((port) => !hasTarget(part, port));
   if (missing.length > 0) return no('BackendNotFound', `${partName} has no ${missing.map(({ targetPort, protocol }) => `${protocol} port ${targetPort}`).join(', ')}.`);
-  const ignored = part.kind === 'service' && part.service.sessionAffinity !== 'None' ? ` Its sessionAffinity ${part.service.sessionAffinity} is not honoured yet.` : '';
-  return yes('ResolvedRefs', `All references are resolved.${ignored}`);
+  return yes('ResolvedRefs', 'All references are resolved.');
 }
 
 /** Whether an EndpointSelector says which pods it means (R28); its CRD refuses one that does not. */

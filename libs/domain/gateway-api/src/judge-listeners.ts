@@ -2,7 +2,7 @@ import type { Protocol } from '#domain/fleet';
 
 import type { Verdict } from './gateway-decisions.js';
 import { GATEWAY_API_GROUP } from './names.js';
-import type { GatewayListener, GatewayObject, RouteKind } from './objects.js';
+import type { GatewayListener, GatewayObject, RouteKind, ServedRouteKind } from './objects.js';
 import { no, yes } from './verdict.js';
 
 /** What a Gateway's spec alone says about one of its listeners. */
@@ -16,7 +16,8 @@ export interface JudgedListener {
   readonly protocol: Protocol | undefined;
 }
 
-const TCP_ROUTE: RouteKind = { group: GATEWAY_API_GROUP, kind: 'TCPRoute' };
+/** The one kind of route that a listener of each served protocol takes. */
+const ROUTE_KINDS: Readonly<Record<Protocol, ServedRouteKind>> = { TCP: 'TCPRoute', UDP: 'UDPRoute' };
 
 /** Judges every listener of a Gateway, in the order of its spec. */
 export function judgeListeners(gateway: GatewayObject): readonly JudgedListener[] {
@@ -24,16 +25,18 @@ export function judgeListeners(gateway: GatewayObject): readonly JudgedListener[
     const unconflicted = judgeConflicts(listener, gateway.listeners);
     const accepted = judgeAcceptance(listener, unconflicted);
     const { supportedKinds, resolvedRefs } = judgeKinds(listener);
-    return { listener, accepted, unconflicted, resolvedRefs, supportedKinds, protocol: accepted.ok ? 'TCP' : undefined };
+    return { listener, accepted, unconflicted, resolvedRefs, supportedKinds, protocol: accepted.ok ? servedProtocol(listener) : undefined };
   });
 }
 
 function judgeAcceptance({ protocol, name }: GatewayListener, unconflicted: Verdict): Verdict {
-  if (protocol !== 'TCP') {
-    return no('UnsupportedProtocol', `Listener "${name}" asks for protocol ${protocol}; this class serves TCP.`);
+  if (servedProtocol({ protocol }) === undefined) {
+    return no('UnsupportedProtocol', `Listener "${name}" asks for protocol ${protocol}; this class serves TCP and UDP.`);
   }
   return unconflicted.ok ? yes('Accepted', 'The listener is valid.') : no('Invalid', unconflicted.message);
 }
+
+const servedProtocol = ({ protocol }: Pick<GatewayListener, 'protocol'>): Protocol | undefined => (protocol === 'TCP' || protocol === 'UDP' ? protocol : undefined);
 
 function judgeConflicts(listener: GatewayListener, all: readonly GatewayListener[]): Verdict {
   const rivals = all.filter((other) => other.name !== listener.name && other.port === listener.port);
@@ -56,15 +59,17 @@ const isTls = (protocol: string): boolean => protocol === 'TLS' || protocol === 
 const conflictText = ({ port }: GatewayListener, rivals: readonly GatewayListener[]): string =>
   `Port ${port} is also wanted by ${rivals.map(({ name, protocol }) => `listener "${name}" (${protocol})`).join(', ')}; give each its own port.`;
 
-function judgeKinds({ protocol, allowedKinds }: GatewayListener): Pick<JudgedListener, 'supportedKinds' | 'resolvedRefs'> {
-  const suitable = protocol === 'TCP' ? [TCP_ROUTE] : [];
+function judgeKinds(listener: GatewayListener): Pick<JudgedListener, 'supportedKinds' | 'resolvedRefs'> {
+  const { allowedKinds } = listener;
+  const protocol = servedProtocol(listener);
   const resolved = yes('ResolvedRefs', 'All references are resolved.');
-  if (allowedKinds.length === 0 || protocol !== 'TCP') return { supportedKinds: suitable, resolvedRefs: resolved };
-  const unsuitable = allowedKinds.filter((kind) => !isSameKind(kind, TCP_ROUTE));
-  if (unsuitable.length === 0) return { supportedKinds: suitable, resolvedRefs: resolved };
+  if (protocol === undefined) return { supportedKinds: [], resolvedRefs: resolved };
+  const suitable: RouteKind = { group: GATEWAY_API_GROUP, kind: ROUTE_KINDS[protocol] };
+  const unsuitable = allowedKinds.filter((kind) => !isSameKind(kind, suitable));
+  if (unsuitable.length === 0) return { supportedKinds: [suitable], resolvedRefs: resolved };
   return {
-    supportedKinds: suitable.filter((kind) => allowedKinds.some((allowed) => isSameKind(allowed, kind))),
-    resolvedRefs: no('InvalidRouteKinds', `A TCP listener takes TCPRoute only, not ${unsuitable.map(({ kind }) => kind).join(', ')}; remove them from allowedRoutes.kinds.`),
+    supportedKinds: allowedKinds.some((allowed) => isSameKind(allowed, suitable)) ? [suitable] : [],
+    resolvedRefs: no('InvalidRouteKinds', `A ${protocol} listener takes ${suitable.kind} only, not ${unsuitable.map(({ kind }) => kind).join(', ')}; remove them from allowedRoutes.kinds.`),
   };
 }
 

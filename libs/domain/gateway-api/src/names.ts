@@ -12,6 +12,11 @@ export const CLUSTER_ROUTABILITY = 'Cluster';
 
 const DNS_NAME_LENGTH_MAX = 253;
 
+/** API group of Gateway API's experiments, among them the prototype's XEndpointSelector. */
+export const EXPERIMENTAL_GROUP = 'gateway.networking.x-k8s.io';
+/** API group of the Multi-Cluster Services API. */
+export const MCS_GROUP = 'multicluster.x-k8s.io';
+
 /** The key `namespace/name` by which maps of this lib are read. */
 export const objectKey = ({ namespace, name }: NamespacedName): string => `${namespace}/${name}`;
 
@@ -20,3 +25,6 @@ export function gatewayDnsNames({ namespace, name }: NamespacedName, clusterDoma
   const dnsName = `${name}.${namespace}.gw.${clusterDomain}`;
   return dnsName.length <= DNS_NAME_LENGTH_MAX && name.split('.').every(isRfc1123Label) ? [dnsName] : [];
 }
+
+/** The DNS names of a ServiceImport (DNS specification 1.0.0 of the Multi-Cluster Services API); its zone is fixed. */
+export const importDnsNames = ({ namespace, name }: NamespacedName): readonly string[] => [`${name}.${namespace}.svc.clusterset.local`];

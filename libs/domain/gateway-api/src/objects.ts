@@ -1,4 +1,4 @@
-import type { DeclaredCapacity, NamespacedName, Protocol } from '#domain/fleet';
+import type { DeclaredCapacity, NamespacedName, Protocol, SessionAffinity } from '#domain/fleet';
 
 import type { Condition } from './conditions.js';
 import type { LabelSelector } from './label-selector.js';
@@ -73,17 +73,21 @@ export interface RouteKind {
   readonly kind: string;
 }
 
-/** A TCPRoute. */
-export interface TcpRouteObject {
+/** The kinds of route that this class serves; one shape for both. */
+export type ServedRouteKind = 'TCPRoute' | 'UDPRoute';
+
+/** A TCPRoute or UDPRoute. */
+export interface RouteObject {
+  readonly kind: ServedRouteKind;
   readonly meta: ObjectMeta;
   readonly parentRefs: readonly ParentRef[];
-  readonly rules: readonly TcpRouteRule[];
+  readonly rules: readonly RouteRule[];
   /** status.parents, other controllers' entries too. */
   readonly parents: readonly RouteParentStatus[];
 }
 
 /** A rule: where connections go. */
-export interface TcpRouteRule {
+export interface RouteRule {
   readonly backendRefs: readonly BackendRef[];
 }
 
@@ -129,8 +133,9 @@ export interface NamespaceObject {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** An EndpointSelector. */
+/** An EndpointSelector of ours, or the prototype's of the same meaning (XEndpointSelector, which lists no ports). */
 export interface EndpointSelectorObject {
+  readonly kind: 'EndpointSelector' | 'XEndpointSelector';
   readonly meta: ObjectMeta;
   readonly selector: LabelSelector;
   readonly ports: readonly SelectorPort[];
@@ -150,8 +155,19 @@ export interface CompositeBackendObject {
   readonly backendRef: { readonly group: string; readonly kind: string; readonly name: string } | undefined;
   readonly ports: readonly CompositePort[];
   readonly capacity: DeclaredCapacity | undefined;
+  /** Undefined: what a Service as local part says, else none. */
+  readonly affinity: CompositeAffinity | undefined;
+  /** Undefined: what a Service as local part says, else none. */
+  readonly trafficDistribution: TrafficPreference | 'None' | undefined;
+  readonly publishNotReadyAddresses: boolean;
   readonly conditions: readonly Condition[];
   readonly members: MemberCounts | undefined;
+}
+
+/** What a CompositeBackend says of stickiness, None included. */
+export interface CompositeAffinity {
+  readonly affinity: SessionAffinity;
+  readonly timeoutSeconds: number;
 }
 
 /** A port of a CompositeBackend and where it leads in this cluster. */
@@ -167,11 +183,33 @@ export interface MemberCounts {
   readonly serving: number;
 }
 
-/** A core Service, of which only the back end counts (R15). */
+/** A ServiceImport of the clusterset (KEP-1645). */
+export interface ServiceImportObject {
+  readonly meta: ObjectMeta;
+  readonly type: 'ClusterSetIP' | 'Headless';
+  /** Canonical clusterset addresses; empty for headless ones. */
+  readonly addresses: readonly string[];
+  readonly ports: readonly { readonly name: string; readonly port: number; readonly protocol: string }[];
+  readonly affinity: ServiceAffinity | undefined;
+  readonly trafficDistribution: TrafficPreference | undefined;
+}
+
+/** Which endpoints callers prefer, as on a Service (KEP-3015); PreferClose is an older word for PreferSameZone. */
+export type TrafficPreference = 'PreferSameZone' | 'PreferSameNode';
+
+/** Stickiness as a Service says it: a client's connections go to one endpoint. */
+export interface ServiceAffinity {
+  /** Since the client's last connection. */
+  readonly timeoutSeconds: number;
+}
+
+/** A core Service: its back end, and what a route may take over of its front end (R15). */
 export interface ServiceObject extends NamespacedName {
   readonly type: string;
   /** Canonical ClusterIPs; empty for headless and ExternalName. */
   readonly clusterIps: readonly string[];
-  readonly sessionAffinity: 'None' | 'ClientIP';
+  /** Undefined: none. */
+  readonly affinity: ServiceAffinity | undefined;
+  readonly trafficDistribution: TrafficPreference | undefined;
   readonly ports: readonly { readonly name: string; readonly port: number; readonly protocol: string }[];
 }

@@ -17,7 +17,7 @@ export function planStatuses(decisions: GatewayDecisions, input: StatusInput): r
       write('GatewayClass', meta, { conditions }, { conditions: mergeConditions({ present: conditions, wanted: [conditionOf('Accepted', accepted, meta.generation)], owned: ['Accepted'], nowMs: input.nowMs }) }),
     ),
     ...gatewayWrites(decisions, input),
-    ...decisions.routes.flatMap((decision) => write('TCPRoute', decision.route.meta, { parents: decision.route.parents }, { parents: routeParents(decision, input.nowMs) })),
+    ...decisions.routes.flatMap((decision) => write(decision.route.kind, decision.route.meta, { parents: decision.route.parents }, { parents: routeParents(decision, input.nowMs) })),
     ...compositeWrites(decisions, input),
     ...decisions.endpointSelectors.flatMap(({ selector: { meta, conditions }, accepted }) =>
       write('EndpointSelector', meta, { conditions }, { conditions: mergeConditions({ present: conditions, wanted: [conditionOf('Accepted', accepted, meta.generation)], owned: ['Accepted'], nowMs: input.nowMs }) }),

@@ -21,7 +21,7 @@ export interface StatusInput {
 }
 
 /** The kinds whose status we write. */
-export type StatusKind = 'GatewayClass' | 'Gateway' | 'TCPRoute' | 'CompositeBackend' | 'EndpointSelector';
+export type StatusKind = 'GatewayClass' | 'Gateway' | 'TCPRoute' | 'UDPRoute' | 'CompositeBackend' | 'EndpointSelector';
 
 /** The complete new status of one object, to be written against exactly this resourceVersion. Only differing ones are listed. */
 export interface StatusWrite extends NamespacedName {

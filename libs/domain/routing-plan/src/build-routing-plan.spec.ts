@@ -61,6 +61,31 @@ function plan(objects: readonly Json[], importSet?: ImportSet, over: Partial<Rou
 const shares = ({ backends }: RoutingPlan): string => (backends[0]?.providers ?? []).map(({ clusterId: id, shareBp }) => `${id} ${shareBp}`).join(', ');
 const whatAnswers = (backend: PlannedBackend | undefined): unknown => backend?.providers;
 
+describe('stickiness and preference', () => {
+  const service = (spec: Json): Json => ({ kind: 'Service', metadata, spec: { clusterIP: '172.30.9.9', ports: [{ name: 'http', port: 80 }], ...spec } });
+  const byService = (spec: Json): Json => composite({ backendRef: { group: '', kind: 'Service', name: 'model' }, ...spec });
+  const STICKY = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } }, trafficDistribution: 'PreferSameNode' };
+  const elsewhere = (sessionAffinity: ImportedBackend['sessionAffinity'], providers = [provider('west-1', 1)]): ImportSet => imports({ 'west-1': 10_000 }, providers, { sessionAffinity });
+
+  it.each([
+    { name: 'without a word there is none', objects: [route(toComposite()), SELECTOR, composite()], imported: undefined, want: 'none None' },
+    { name: 'a CompositeBackend says its own', objects: [route(toComposite()), SELECTOR, composite({ ports: [{ port: 80 }], sessionAffinity: 'Cluster', sessionAffinityTimeoutSeconds: 5, trafficDistribution: 'PreferSameZone' })], imported: undefined, want: 'cluster 5 PreferSameZone' },
+    { name: 'a Service as local part supplies its own', objects: [route(toComposite()), service(STICKY), byService({})], imported: undefined, want: 'endpoint 60 PreferSameNode' },
+    { name: 'what a CompositeBackend says outweighs its Service, None too', objects: [route(toComposite()), service(STICKY), byService({ sessionAffinity: 'None', trafficDistribution: 'None' })], imported: undefined, want: 'none None' },
+    { name: 'a Service named directly says its own, as it does behind a CompositeBackend (R34)', objects: [route({ name: 'model', port: 80 }), service(STICKY)], imported: undefined, want: 'endpoint 60 PreferSameNode' },
+    { name: 'the first definition in the fleet holds for all (R40), with this cluster\'s timeout', objects: [route(toComposite()), service(STICKY), byService({})], imported: elsewhere('Cluster'), want: 'cluster 60 PreferSameNode' },
+    { name: 'None is such a definition, too', objects: [route(toComposite()), service(STICKY), byService({})], imported: elsewhere('None'), want: 'none PreferSameNode' },
+    { name: 'where nobody answers, nobody has defined it', objects: [route(toComposite()), service(STICKY), byService({})], imported: elsewhere('None', []), want: 'endpoint 60 PreferSameNode' },
+  ])('$name', ({ objects, imported, want }) => {
+    const [backend] = plan(objects, imported).backends;
+    expect(`${backend?.affinity === undefined ? 'none' : `${backend.affinity.scope} ${backend.affinity.timeoutSeconds}`} ${backend?.trafficDistribution}`).toBe(want);
+  });
+
+  it('the fleet hears of the affinity, so that parts that disagree are found', () => {
+    expect(memberBackends(sortObjects([service(STICKY), byService({})]).local).map(({ sessionAffinity }) => sessionAffinity)).toEqual(['ClientIP']);
+  });
+});
+
 describe('with one member, a CompositeBackend is exactly a direct reference (R34)', () => {
   const pods = [pod(1), pod(2), pod(3, { ready: false }), pod(4, { ending: true })];
   const direct = plan([route(toSelector()), SELECTOR, ...pods]);

@@ -1,13 +1,18 @@
 import { byKey, countReady, deriveTable, isSameItems, keepSame, outdated, SHARE_TOTAL_BP, tableOf, type BackendPort, type ClusterId, type DerivedTable, type Endpoint, type GatewayIntake, type ImportedBackend, type ImportedProvider, type ListTable, type Locality, type Lookups } from '#domain/fleet';
-import { objectKey, type AcceptedFrontend, type AcceptedListener, type CompositePort, type LocalPart } from '#domain/gateway-api';
+import { acceptedFrontendKey, objectKey, selectorKey, type AcceptedFrontend, type AcceptedListener, type CompositePort, type LocalPart } from '#domain/gateway-api';
 
+import { NO_TRAITS, plannedAffinity, serviceTraits, type BackendTraits } from './backend-traits.js';
+import { callerAddresses, type CallerAddresses } from './frontend-callers.js';
 import { localTarget, planGatewayIntake, plannedBackendId, type BackendTarget } from './gateway-intake.js';
 import { localEndpointFinder } from './local-endpoints.js';
 import { partSources, viewLocalObjects, type LocalComposite, type LocalView, type PartSources } from './local-view.js';
+import { planEndpoints } from './plan-endpoints.js';
+import { planImport, type ImportSources } from './plan-import.js';
 import type { RoutingPlanInput } from './plan-input.js';
 import type { BackendUse, Frontend, FrontendListener, PlannedBackend, PlannedBackendId, PlannedEndpoint, PlannedProvider, RoutingPlan } from './routing-plan.js';
 import { scaleShares, type PlannedShare } from './scale-shares.js';
 import { usableEndpoints } from './usable-endpoints.js';
+import { withoutRepeats } from './without-repeats.js';
 
 /** A plan, and what each part of it was made from. */
 export interface BuiltRoutingPlan {
@@ -15,7 +20,8 @@ export interface BuiltRoutingPlan {
   readonly here: Here;
   readonly local: LocalView;
   readonly accepted: ListTable<AcceptedFrontend>;
-  readonly frontends: DerivedTable<AcceptedFrontend, PlannedFrontend, object>;
+  readonly callers: CallerAddresses;
+  readonly frontends: DerivedTable<AcceptedFrontend, PlannedFrontend, FrontendSources>;
   readonly imported: ListTable<ImportedBackend>;
   readonly unreachable: ListTable<ClusterId>;
   readonly intake: GatewayIntake | undefined;
@@ -29,13 +35,18 @@ interface PlannedFrontend {
   readonly targets: readonly PlannedTarget[];
 }
 
+/** Everything that a frontend may be made from. */
+interface FrontendSources {
+  readonly callers: readonly string[];
+}
+
 interface PlannedTarget {
   readonly id: PlannedBackendId;
   readonly target: BackendTarget;
 }
 
 /** Everything that a backend may be made from. Whoever reads more here adds it here: what is not looked up is not seen to change. */
-interface BackendSources extends PartSources {
+interface BackendSources extends PartSources, ImportSources {
   readonly composites: LocalComposite;
   readonly imported: ImportedBackend;
   readonly unreachable: ClusterId;
@@ -54,19 +65,28 @@ export const buildRoutingPlan = (input: RoutingPlanInput): RoutingPlan => rebuil
 export function rebuildRoutingPlan(input: RoutingPlanInput, previous?: BuiltRoutingPlan): BuiltRoutingPlan {
   const before: Partial<BuiltRoutingPlan> = previous ?? {};
   const local = viewLocalObjects(input.local, before.local);
-  const accepted = tableOf(input.frontends, objectKey, before.accepted);
-  const frontends = deriveTable(accepted, {}, planFrontend, before.frontends);
+  const accepted = tableOf(input.frontends, acceptedFrontendKey, before.accepted);
+  const callers = callerAddresses(accepted.values, input.local.pods, before.callers);
+  const frontends = deriveTable(accepted, { callers }, planFrontend, before.frontends);
   const imported = tableOf(input.imports?.backends ?? NOTHING, ({ name }) => name, before.imported);
   const unreachable = tableOf([...input.unreachable], (id) => id, before.unreachable);
   const isSameUse = frontends === previous?.frontends && input.intake === previous.intake;
   const targets = isSameUse ? previous.targets : planTargets(frontends.values, input.intake, before.targets);
   const here = keepSame(before.here, { clusterId: input.clusterId, locality: input.locality });
   const backendsBefore = here === before.here ? before.backends : outdated(before.backends);
-  const backends = deriveTable(targets, { ...partSources(local), composites: local.composites, imported, unreachable }, planBackend(here), backendsBefore);
+  const backends = deriveTable(targets, backendSources(local, { imported, unreachable }), planBackend(here), backendsBefore);
   const gatewayPorts = input.intake === undefined ? NOTHING : planGatewayIntake(input.intake, input.local.nodes);
   const plan = joinPlan({ frontends: frontends.values.map(({ frontend }) => frontend), backends: backends.values, gatewayPorts }, before.plan);
-  return { plan, here, local, accepted, frontends, imported, unreachable, intake: input.intake, targets, backends };
+  return { plan, here, local, accepted, callers, frontends, imported, unreachable, intake: input.intake, targets, backends };
 }
+
+const backendSources = (local: LocalView, told: Pick<BuiltRoutingPlan, 'imported' | 'unreachable'>): Lookups<BackendSources> => ({
+  ...partSources(local),
+  composites: local.composites,
+  serviceImports: local.serviceImports,
+  importSlices: local.importSlices.byService,
+  ...told,
+});
 
 const NOTHING: readonly never[] = [];
 
@@ -79,12 +99,12 @@ function joinPlan(fresh: RoutingPlan, previous: RoutingPlan | undefined): Routin
   return isSame ? previous : { frontends, backends: fresh.backends, gatewayPorts };
 }
 
-function planFrontend({ namespace, name, addresses, dnsNames, listeners }: AcceptedFrontend, _: object, before: PlannedFrontend | undefined): PlannedFrontend {
+function planFrontend({ kind, callersNamespace, isHeadless, namespace, name, addresses, dnsNames, listeners }: AcceptedFrontend, { callers }: Lookups<FrontendSources>, before: PlannedFrontend | undefined): PlannedFrontend {
   return keepSame<PlannedFrontend>(before, {
     frontend: {
-      kind: 'gateway',
-      callers: undefined,
-      isHeadless: false,
+      kind,
+      callers: callersNamespace === undefined ? undefined : { namespace: callersNamespace, addresses: callers.get(callersNamespace) ?? NOTHING },
+      isHeadless,
       namespace,
       name,
       addresses: [...addresses].sort(),
@@ -113,8 +133,14 @@ function planListener({ name, port, protocol, targets, rejectWeight }: AcceptedL
 const planBackend =
   (here: Here) =>
   ({ id, target }: PlannedTarget, sources: Lookups<BackendSources>, before: PlannedBackend | undefined): PlannedBackend => {
-    const providers = planProviders(target, sources, here);
-    return keepSame<PlannedBackend>(before, { id, protocol: target.port.protocol, affinity: undefined, trafficDistribution: 'None', providers });
+    const { affinity, timeoutSeconds, trafficDistribution } = traitsOf(target, sources);
+    return keepSame<PlannedBackend>(before, {
+      id,
+      protocol: target.port.protocol,
+      affinity: plannedAffinity(affinity, timeoutSeconds),
+      trafficDistribution,
+      providers: planProviders(target, sources, here),
+    });
   };
 
 function planProviders(target: BackendTarget, sources: Lookups<BackendSources>, here: Here): readonly PlannedProvider[] {
@@ -125,9 +151,25 @@ function planProviders(target: BackendTarget, sources: Lookups<BackendSources>, 
       const { endpoints, portIndex } = localEndpoints(target, sources);
       return [localAlone(planEndpoints(endpoints, portIndex), here)];
     }
-    default:
+    case 'import':
+      return planImport(target, sources, here);
+    case 'selector':
+    case 'x-selector':
+    case 'service':
       return planDirect(target, sources, here);
   }
+}
+
+function traitsOf(target: BackendTarget, { composites, imported, services, serviceImports }: Lookups<BackendSources>): BackendTraits {
+  const key = objectKey(target);
+  if (target.kind === 'composite' || target.kind === 'local') {
+    const own = composites.get(key)?.traits ?? NO_TRAITS;
+    const fleet = imported.get(key);
+    // Parts that disagree: what the first one said holds for all, and the hub knows who that is (R40).
+    return fleet === undefined || fleet.providers.length === 0 ? own : { ...own, affinity: fleet.sessionAffinity };
+  }
+  const said = target.kind === 'service' ? services.get(key) : target.kind === 'import' ? serviceImports.get(key) : undefined;
+  return said === undefined ? NO_TRAITS : serviceTraits(said);
 }
 
 /** A direct reference: this cluster's own endpoints and nobody else's (R16). */
@@ -138,11 +180,12 @@ function planDirect(target: BackendTarget, sources: Lookups<BackendSources>, her
 }
 
 function directPart({ kind, namespace, name }: BackendTarget, { selectors, services }: Lookups<BackendSources>): LocalPart | undefined {
-  const key = `${namespace}/${name}`;
-  const selector = kind === 'selector' ? selectors.get(key) : undefined;
-  if (selector !== undefined) return { kind: 'selector', selector };
-  const service = kind === 'service' ? services.get(key) : undefined;
-  return service === undefined ? undefined : { kind: 'service', service };
+  if (kind === 'service') {
+    const service = services.get(`${namespace}/${name}`);
+    return service === undefined ? undefined : { kind: 'service', service };
+  }
+  const selector = selectors.get(selectorKey({ kind: kind === 'x-selector' ? 'XEndpointSelector' : 'EndpointSelector', namespace, name }));
+  return selector === undefined ? undefined : { kind: 'selector', selector };
 }
 
 function planComposite(target: BackendTarget, sources: Lookups<BackendSources>, here: Here): readonly PlannedProvider[] {
@@ -164,7 +207,7 @@ function planComposite(target: BackendTarget, sources: Lookups<BackendSources>, 
     isReachable: true,
   };
   const planned = new Map(split.shares.map((share) => [share.clusterId, share.shareBp]));
-  const candidates = withoutRepeats([self, ...remote.sort(byKey((candidate) => candidate.clusterId))])
+  const candidates = withoutRepeats([self, ...remote.sort(byKey((candidate) => candidate.clusterId))], ({ address, port }: PlannedEndpoint) => `${address} ${port}`)
     .filter(({ endpoints, isLocal }) => !isLocal || endpoints.length > 0)
     .sort(byKey((candidate) => candidate.clusterId));
   const shares = scaleShares(candidates.map((candidate): PlannedShare => ({ ...candidate, shareBp: planned.get(candidate.clusterId) ?? 0 })));
@@ -184,19 +227,6 @@ function localEndpoints(target: BackendTarget, { composites }: Lookups<BackendSo
   return local === undefined ? { endpoints: [], portIndex: -1 } : { endpoints: local.endpoints, portIndex: local.ports.findIndex((port) => isSamePort(port, target.port)) };
 }
 
-/**
- * Clusters of one network whose pod ranges overlap may name one address twice, by mistake. It is one place: it stays with whom it
- * is named first for, this cluster before all others. Clients refuse a backend as a whole where an address is in it twice.
- */
-function withoutRepeats(candidates: readonly Candidate[]): readonly Candidate[] {
-  const seen = new Set<string>();
-  return candidates.map((candidate) => {
-    const own = candidate.endpoints.filter(({ address, port }) => !seen.has(`${address} ${port}`));
-    for (const { address, port } of own) seen.add(`${address} ${port}`);
-    return own.length === candidate.endpoints.length ? candidate : { ...candidate, endpoints: own };
-  });
-}
-
 /** A provider's endpoints on a port; undefined where it does not expose the port. */
 function remoteProvider({ clusterId, locality, path, endpoints, ports, readyAssumed }: ImportedProvider, port: BackendPort, { unreachable }: Lookups<BackendSources>): Candidate | undefined {
   const portIndex = ports.findIndex((candidate) => isSamePort(candidate, port));
@@ -212,18 +242,3 @@ function localAlone(endpoints: readonly PlannedEndpoint[], here: Here): PlannedP
 }
 
 const isSamePort = (one: BackendPort, other: BackendPort): boolean => one.port === other.port && one.protocol === other.protocol;
-const isReady = ({ ready, terminating }: Endpoint): boolean => ready && !terminating;
-
-function planEndpoints(endpoints: readonly Endpoint[], portIndex: number): readonly PlannedEndpoint[] {
-  return endpoints
-    .flatMap((endpoint): readonly PlannedEndpoint[] => {
-      const port = endpoint.targetPorts[portIndex] ?? 0;
-      return port === 0 ? [] : [{ address: endpoint.address, port, state: stateOf(endpoint), zone: endpoint.zone, node: endpoint.node, hostname: '' }];
-    })
-    .sort((a, b) => byKey<PlannedEndpoint>(({ address }) => address)(a, b) || a.port - b.port);
-}
-
-function stateOf(endpoint: Endpoint): PlannedEndpoint['state'] {
-  if (isReady(endpoint)) return 'ready';
-  return endpoint.serving && endpoint.terminating ? 'serving-terminating' : 'not-ready';
-}

@@ -9,7 +9,7 @@ import { clusterId, type GatewayIntake, type ImportSet, type MemberBackend } fro
 import { acceptedFrontends, decideGateways, fleetPorts, planStatuses, type Condition, type GatewayDecisions, type ProgrammedEvidence, type StatusWrite } from '#domain/gateway-api';
 import { clusterObjects, goldenCases, goldenText, orphanGoldens, testdata, type ClusterObjects } from '#testing';
 
-import { buildRoutingPlan, memberBackends, planProblems, type RoutingPlan } from './index.js';
+import { buildRoutingPlan, frontendKey, memberBackends, planProblems, type RoutingPlan } from './index.js';
 
 const folder = testdata(import.meta.dirname);
 const NOW_MS = Date.parse('2026-11-30T10:00:00Z');
@@ -92,18 +92,20 @@ function renderStatus({ status }: StatusWrite): unknown {
 const renderOffer = ({ name, ports, endpoints, capacity }: MemberBackend): string =>
   `${name} ports ${ports.map(({ port }) => port).join(',')} at ${endpoints.map(({ address, targetPorts, ready, terminating }) => `${address}:${targetPorts.join('/')}${ready ? '' : terminating ? ' ending' : ' unready'}`).join(', ') || 'nothing'}, ${capacity.perEndpoint} ${capacity.unit} each`;
 
+const callersText = ({ callers }: RoutingPlan['frontends'][number]): readonly string[] => (callers === undefined ? [] : [`for ${callers.addresses.join(' ') || 'nobody'}`]);
+
 function renderPlan({ frontends, backends, gatewayPorts }: RoutingPlan): unknown {
   return {
     ...Object.fromEntries(
-      frontends.flatMap(({ namespace, name, addresses, dnsNames, listeners }) =>
-        listeners.map((listener) => [
-          `${namespace}/${name} ${addresses.join(' ') || 'no address'} ${dnsNames.join(' ')} :${listener.port}/${listener.protocol}`,
+      frontends.flatMap((frontend) =>
+        frontend.listeners.map((listener) => [
+          [frontendKey(frontend), ...callersText(frontend), frontend.isHeadless ? 'headless' : frontend.addresses.join(' ') || 'no address', ...frontend.dnsNames, `:${listener.port}/${listener.protocol}`].join(' '),
           [...listener.uses.map(({ backend, weight }) => `${weight} to ${backend}`), ...(listener.rejectWeight > 0 ? [`${listener.rejectWeight} refused`] : [])],
         ]),
       ),
     ),
     ...Object.fromEntries(
-      backends.map(({ id, providers }) => [id, providers.map(({ clusterId: provider, shareBp, path, endpoints }) => `${shareBp} ${provider} ${path}: ${endpoints.map(({ address, port, state }) => `${address}:${port} ${state}`).join(', ') || 'nobody'}`)]),
+      backends.map(({ id, affinity, trafficDistribution, providers }) => [[id, ...(affinity === undefined ? [] : [`${affinity.scope} ${affinity.timeoutSeconds} s`]), ...(trafficDistribution === 'None' ? [] : [trafficDistribution])].join(' '), providers.map(({ clusterId: provider, shareBp, path, endpoints }) => `${shareBp} ${provider} ${path}: ${endpoints.map(({ address, port, state, hostname }) => `${address}:${port} ${state}${hostname === '' ? '' : ` ${hostname}`}`).join(', ') || 'nobody'}`)]),
     ),
     ...Object.fromEntries(gatewayPorts.map(({ port, protocol, backend, nodes, sources }) => [`gateway port ${port}/${protocol} on ${nodes.join(' ')}`, `${backend} for ${sources.join(' ')}`])),
   };

@@ -1,13 +1,13 @@
 import { ipFamily } from '#domain/addresses';
 import { byKey, type Endpoint, type Lookup, type Lookups } from '#domain/fleet';
-import { objectKey, selectorTarget, servicePort, type CompositePort, type EndpointSelectorObject, type LocalPart, type ServiceObject } from '#domain/gateway-api';
+import { keyOfSelector, objectKey, selectorTarget, servicePort, type CompositePort, type EndpointSelectorObject, type LocalPart, type ServiceObject } from '#domain/gateway-api';
 
 import type { EndpointSliceObject, PodObject, SliceEndpoint } from './local-objects.js';
 
 /** Finds who answers for a local part in this cluster, on each of the given ports. */
 export type LocalEndpointFinder = (part: LocalPart, ports: readonly CompositePort[]) => readonly Endpoint[];
 
-/** What endpoints are made from: by `namespace/name` a selector's pods and a Service's slices, by name a node's zone. */
+/** What endpoints are made from: by its key a selector's pods, by `namespace/name` a Service's slices, by name a node's zone. */
 export interface EndpointSources {
   readonly pods: readonly PodObject[];
   readonly slices: readonly EndpointSliceObject[];
@@ -18,7 +18,7 @@ export interface EndpointSources {
 export function localEndpointFinder({ pods, slices, zones }: Lookups<EndpointSources>): LocalEndpointFinder {
   return (part, ports) =>
     part.kind === 'selector'
-      ? selectorEndpoints({ selector: part.selector, pods: pods.get(objectKey(part.selector.meta)) ?? [] }, ports, zones)
+      ? selectorEndpoints({ selector: part.selector, pods: pods.get(keyOfSelector(part.selector)) ?? [] }, ports, zones)
       : serviceEndpoints(part.service, ports, slices.get(objectKey(part.service)) ?? []);
 }
 
@@ -51,7 +51,17 @@ function podPort({ namedPorts }: PodObject, target: number | string | undefined,
 
 // R15: a Service leads to its endpoints, never to its ClusterIP.
 function serviceEndpoints(service: ServiceObject, ports: readonly CompositePort[], slices: readonly EndpointSliceObject[]): readonly Endpoint[] {
-  const wanted = ports.map(({ targetPort, protocol }) => ({ name: servicePort(service, targetPort, protocol)?.name, protocol }));
+  return sliceEndpoints(slices, ports.map(({ targetPort, protocol }) => ({ name: servicePort(service, targetPort, protocol)?.name, protocol })));
+}
+
+/** A port that slices know by its name; undefined where the Service lacks it. */
+export interface NamedPort {
+  readonly name: string | undefined;
+  readonly protocol: string;
+}
+
+/** The endpoints of slices on each of these ports, sorted by address, each address once. */
+export function sliceEndpoints(slices: readonly EndpointSliceObject[], wanted: readonly NamedPort[]): readonly Endpoint[] {
   return distinct(
     slices.flatMap((slice) => {
       const targetPorts = wanted.map(({ name, protocol }) => slice.ports.find((port) => port.name === name && port.protocol === protocol)?.port ?? 0);

@@ -1,12 +1,15 @@
 import type { NamespacedName } from '#domain/fleet';
-import type { CompositeBackendObject, EndpointSelectorObject, ServiceObject } from '#domain/gateway-api';
+import type { CompositeBackendObject, EndpointSelectorObject, ServiceImportObject, ServiceObject } from '#domain/gateway-api';
 
 /** The objects of one cluster that say who answers. Every list must come from a source that has finished its first list. */
 export interface LocalObjects {
   readonly compositeBackends: readonly CompositeBackendObject[];
   readonly endpointSelectors: readonly EndpointSelectorObject[];
   readonly services: readonly ServiceObject[];
+  readonly serviceImports: readonly ServiceImportObject[];
   readonly endpointSlices: readonly EndpointSliceObject[];
+  /** Slices of ServiceImports. */
+  readonly importSlices: readonly ImportSliceObject[];
   readonly pods: readonly PodObject[];
   readonly nodes: readonly NodeObject[];
 }
@@ -20,6 +23,8 @@ export interface PodObject extends NamespacedName {
   /** Its Ready condition is True. */
   readonly isReady: boolean;
   readonly isDeleting: boolean;
+  /** Its addresses are its node's, and not its alone. */
+  readonly isOnHostNetwork: boolean;
   /** Its phase is Succeeded or Failed: it answers nothing ever again. */
   readonly isFinished: boolean;
   /** Named ports of its containers. */
@@ -51,6 +56,12 @@ export interface EndpointSliceObject extends NamespacedName {
   readonly endpoints: readonly SliceEndpoint[];
 }
 
+/** An EndpointSlice of a ServiceImport: the endpoints of one source cluster (KEP-1645); `serviceName` is the import's name. */
+export interface ImportSliceObject extends EndpointSliceObject {
+  /** Label `multicluster.kubernetes.io/source-cluster`; empty where it lacks. */
+  readonly sourceCluster: string;
+}
+
 /** One endpoint of a slice; conditions that were absent are filled in (absent ready counts as ready). */
 export interface SliceEndpoint {
   readonly addresses: readonly string[];
@@ -59,4 +70,6 @@ export interface SliceEndpoint {
   readonly terminating: boolean;
   readonly node: string;
   readonly zone: string;
+  /** Its own name under a headless frontend; empty where it has none. */
+  readonly hostname: string;
 }

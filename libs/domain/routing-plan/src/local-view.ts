@@ -1,8 +1,9 @@
 import { backendName, DEFAULT_CAPACITY, deriveTable, isSameItems, keepSame, tableOf, type DerivedTable, type Endpoint, type ListTable, type Lookups, type MemberBackend } from '#domain/fleet';
-import { compositePorts, findLocalPart, objectKey, type CompositeBackendObject, type CompositePort, type EndpointSelectorObject, type ServiceObject } from '#domain/gateway-api';
+import { compositePorts, findLocalPart, keyOfSelector, objectKey, type CompositeBackendObject, type CompositePort, type EndpointSelectorObject, type ServiceImportObject, type ServiceObject } from '#domain/gateway-api';
 
+import { compositeTraits, type BackendTraits } from './backend-traits.js';
 import { localEndpointFinder, type EndpointSources } from './local-endpoints.js';
-import type { LocalObjects, NodeObject } from './local-objects.js';
+import type { ImportSliceObject, LocalObjects, NodeObject } from './local-objects.js';
 import { selectPods, type SelectedPods } from './select-pods.js';
 import { groupSlices, type ServiceSlices } from './service-slices.js';
 
@@ -12,6 +13,8 @@ export interface LocalView {
   readonly services: ListTable<ServiceObject>;
   readonly pods: SelectedPods;
   readonly slices: ServiceSlices;
+  readonly serviceImports: ListTable<ServiceImportObject>;
+  readonly importSlices: ServiceSlices<ImportSliceObject>;
   readonly nodes: readonly NodeObject[];
   /** By name of the node. */
   readonly zones: ReadonlyMap<string, string>;
@@ -29,6 +32,7 @@ export interface PartSources extends EndpointSources {
 
 /** A CompositeBackend's local part, found; nothing of it where there is none. */
 export interface LocalComposite {
+  readonly traits: BackendTraits;
   readonly ports: readonly CompositePort[];
   readonly endpoints: readonly Endpoint[];
   /** What it offers to the fleet; one that is being deleted offers nothing. */
@@ -37,13 +41,15 @@ export interface LocalComposite {
 
 /** Looks at the objects. The result depends on them alone, `previous` only saves work: what did not change is the same object as before. */
 export function viewLocalObjects(objects: LocalObjects, previous?: LocalView): LocalView {
-  const selectors = tableOf(objects.endpointSelectors, ({ meta }) => objectKey(meta), previous?.selectors);
+  const selectors = tableOf(objects.endpointSelectors, keyOfSelector, previous?.selectors);
   const found = {
     selectors,
     compositeBackends: tableOf(objects.compositeBackends, ({ meta }) => objectKey(meta), previous?.compositeBackends),
     services: tableOf(objects.services, objectKey, previous?.services),
     pods: selectPods(objects.pods, selectors, previous?.pods),
     slices: groupSlices(objects.endpointSlices, previous?.slices),
+    serviceImports: tableOf(objects.serviceImports, ({ meta }) => objectKey(meta), previous?.serviceImports),
+    importSlices: groupSlices(objects.importSlices, previous?.importSlices),
     nodes: objects.nodes,
     zones: nodeZones(objects.nodes, previous),
   };
@@ -61,21 +67,23 @@ export const partSources = ({ selectors, services, pods, slices, zones }: Omit<L
   zones,
 });
 
-const NO_PART: LocalComposite = { ports: [], endpoints: [], offer: undefined };
-
 function findLocalComposite(composite: CompositeBackendObject, sources: Lookups<PartSources>, before: LocalComposite | undefined): LocalComposite {
   const part = findLocalPart(composite, sources);
-  if (part === undefined) return NO_PART;
+  const traits = compositeTraits(composite, part);
+  if (part === undefined) return keepSame<LocalComposite>(before, { traits, ports: [], endpoints: [], offer: undefined });
   const ports = compositePorts(composite, part);
-  const endpoints = keepSame(before?.endpoints, localEndpointFinder(sources)(part, ports));
-  return keepSame<LocalComposite>(before, { ports, endpoints, offer: composite.meta.isDeleting ? undefined : memberBackend(composite, ports, endpoints) });
+  const found = localEndpointFinder(sources)(part, ports);
+  const endpoints = keepSame(before?.endpoints, composite.publishNotReadyAddresses ? found.map(asReady) : found);
+  return keepSame<LocalComposite>(before, { traits, ports, endpoints, offer: composite.meta.isDeleting ? undefined : memberBackend(composite, traits, { ports, endpoints }) });
 }
 
-const memberBackend = (composite: CompositeBackendObject, ports: readonly CompositePort[], endpoints: readonly Endpoint[]): MemberBackend => ({
+// R20: what is on its way out takes no new connection, however much is published.
+const asReady = (endpoint: Endpoint): Endpoint => (endpoint.terminating ? endpoint : { ...endpoint, ready: true, serving: true });
+
+const memberBackend = (composite: CompositeBackendObject, { affinity }: BackendTraits, { ports, endpoints }: Pick<LocalComposite, 'ports' | 'endpoints'>): MemberBackend => ({
   name: backendName(composite.meta.namespace, composite.meta.name),
   trafficClass: 'endpoints',
-  // A Service's own affinity is not reported: no data plane keeps it yet, and parts would conflict over what nobody does.
-  sessionAffinity: 'None',
+  sessionAffinity: affinity,
   ports: ports.map(({ port, protocol }) => ({ port, protocol })),
   endpoints,
   capacity: composite.capacity ?? DEFAULT_CAPACITY,

@@ -56,7 +56,7 @@ export interface BackendUse {
 
 /**
  * Identity of a backend in the plan: `ns/name/port/PROTOCOL` of a CompositeBackend (`composite:`), of a direct reference
- * (`selector:`, `service:`, `import:`), or of this cluster's part alone of a CompositeBackend (`local:`).
+ * (`selector:`, `x-selector:`, `service:`, `import:`), or of this cluster's part alone of a CompositeBackend (`local:`).
  */
 export type PlannedBackendId = string & { readonly __brand: 'PlannedBackendId' };
 

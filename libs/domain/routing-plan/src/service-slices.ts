@@ -2,15 +2,15 @@ import { differingItems, isSameItems } from '#domain/fleet';
 
 import type { EndpointSliceObject } from './local-objects.js';
 
-/** The usable slices of every Service. */
-export interface ServiceSlices {
-  readonly list: readonly EndpointSliceObject[];
+/** The usable slices of every Service, or of every ServiceImport. */
+export interface ServiceSlices<S extends EndpointSliceObject = EndpointSliceObject> {
+  readonly list: readonly S[];
   /** By `namespace/name` of the Service; the same list while nothing in it changed. */
-  readonly byService: ReadonlyMap<string, readonly EndpointSliceObject[]>;
+  readonly byService: ReadonlyMap<string, readonly S[]>;
 }
 
 /** Groups slices by their Service. The result depends on the slices alone, `previous` only saves work. */
-export function groupSlices(list: readonly EndpointSliceObject[], previous?: ServiceSlices): ServiceSlices {
+export function groupSlices<S extends EndpointSliceObject>(list: readonly S[], previous?: ServiceSlices<S>): ServiceSlices<S> {
   if (previous === undefined) return { list, byService: Map.groupBy(list.filter(isUsable), serviceKey) };
   const { gone, come } = differingItems(previous.list, list);
   const [goneFrom, comeTo] = [Map.groupBy(gone.filter(isUsable), serviceKey), Map.groupBy(come.filter(isUsable), serviceKey)];

@@ -171,7 +171,9 @@ export class FakeKube extends Kube {
   }
 
   #isServed(kind: KubeKind): boolean {
-    return !this.#strict || isBuiltInGroup(kind.group) || this.#store.find(CRD, { name: `${kind.plural}.${kind.group}` }) !== undefined;
+    if (!this.#strict || isBuiltInGroup(kind.group)) return true;
+    const definition = this.#store.find(CRD, { name: `${kind.plural}.${kind.group}` });
+    return definition !== undefined && servesVersion(definition, kind.version);
   }
 
   #requireServed(kind: KubeKind): void {
@@ -256,4 +258,9 @@ interface CrdSpec {
   readonly scope: string;
   readonly names: { readonly plural: string; readonly kind: string };
   readonly versions: readonly { readonly name: string; readonly served: boolean }[];
+}
+
+function servesVersion(definition: KubeObject, version: string): boolean {
+  const { versions } = definition['spec'] as { readonly versions?: readonly { readonly name: string; readonly served: boolean }[] };
+  return versions === undefined || versions.some(({ name, served }) => name === version && served);
 }

@@ -8,7 +8,7 @@ import { FakeKube } from '#testing';
 
 import { StatusWriter } from './status-writer.js';
 
-const writer = (kube: FakeKube): StatusWriter => new StatusWriter(kube, pino({ level: 'silent' }));
+const writer = (kube: FakeKube): StatusWriter => new StatusWriter(kube, pino({ level: 'silent' }), (kind) => (kind === 'TCPRoute' ? KUBE_KINDS.tcpRoute : KUBE_KINDS.gateway));
 const seed = (kube: FakeKube, name: string): KubeObject => kube.seed(KUBE_KINDS.gateway, { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { namespace: 'ai', name }, spec: { listeners: [name] } });
 const writeOf = ({ metadata }: KubeObject, note: string): StatusWrite => ({ kind: 'Gateway', namespace: 'ai', name: metadata.name, uid: metadata.uid ?? '', resourceVersion: metadata.resourceVersion ?? '', status: { note } });
 const current = async (kube: FakeKube, name: string): Promise<KubeObject | undefined> => kube.find(KUBE_KINDS.gateway, { namespace: 'ai', name });

@@ -1,16 +1,7 @@
-import { KUBE_KINDS } from '#contracts/kube-objects';
 import { isFleetError } from '#domain/fleet';
 import type { StatusKind, StatusWrite } from '#domain/gateway-api';
 import type { Logger } from '#platform';
 import type { Kube, KubeKind } from '#ports';
-
-const KINDS: Readonly<Record<StatusKind, KubeKind>> = {
-  GatewayClass: KUBE_KINDS.gatewayClass,
-  Gateway: KUBE_KINDS.gateway,
-  TCPRoute: KUBE_KINDS.tcpRoute,
-  CompositeBackend: KUBE_KINDS.compositeBackend,
-  EndpointSelector: KUBE_KINDS.endpointSelector,
-};
 
 /** Writes that are under way at once. */
 const STATUS_WRITES_PARALLEL = 4;
@@ -34,6 +25,8 @@ export class StatusWriter {
   constructor(
     private readonly kube: Kube,
     private readonly logger: Logger,
+    /** Each kind in the version that this cluster serves. */
+    private readonly servedKind: (kind: StatusKind) => KubeKind,
   ) {}
 
   /** Writes what differs; `mayWrite` is asked before each write. */
@@ -49,7 +42,7 @@ export class StatusWriter {
   }
 
   async #writeOne(write: StatusWrite, round: { written: number; conflicts: number; transient: Error | undefined }): Promise<void> {
-    const kind = KINDS[write.kind];
+    const kind = this.servedKind(write.kind);
     const metadata = { name: write.name, uid: write.uid, resourceVersion: write.resourceVersion, ...(kind.namespaced ? { namespace: write.namespace } : {}) };
     try {
       await this.kube.replaceStatus(kind, { apiVersion: `${kind.group}/${kind.version}`, kind: kind.kind, metadata, status: write.status });

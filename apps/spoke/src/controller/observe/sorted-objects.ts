@@ -9,6 +9,10 @@ export class SortedObjects<T> {
     return this.#objects.size;
   }
 
+  keys(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
   get(key: string): T | undefined {
     return this.#objects.get(key);
   }

@@ -12,8 +12,10 @@ export interface WatchedKindSpec<T> {
   readonly selection?: KubeSelection;
   /** Trims an object to what plans need, at once on receipt. One that does not read is left out; it never stops the others. */
   readonly parse: (object: unknown) => { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
-  /** Whether a cluster may lack this kind (a CRD): a definite 404 then counts as a complete, empty list. */
-  readonly optional?: boolean;
+  /** Versions of the kind that read alike, for clusters that do not serve the one of `kind`; the newest first. */
+  readonly olderVersions?: readonly string[];
+  /** A cluster may lack this kind (a CRD): a definite 404 then counts as a complete, empty list. One that is `wanted` is worth a word. */
+  readonly optional?: 'wanted' | 'extra';
 }
 
 /** Where a kind's first list stands. */
@@ -42,21 +44,32 @@ export class WatchedKind<T> {
   #watch: KubeWatch | undefined;
   #state: WatchedKindState = 'listing';
   #lostSinceMs: number | undefined;
+  #served: KubeKind;
+  #isProbing = false;
+  /** What the first list of a new watch has told of so far. */
+  #listed: Set<string> | undefined;
 
   constructor(
     readonly spec: WatchedKindSpec<T>,
     private readonly context: WatchedKindContext,
-  ) {}
+  ) {
+    this.#served = spec.kind;
+  }
 
   /** Begins to follow; returns at once. */
   start(): void {
-    if (this.spec.optional === true) void this.#waitUntilServed();
-    else this.#follow();
+    if (this.spec.optional === undefined) this.#follow(this.spec.kind);
+    else void this.#waitUntilServed();
   }
 
   stop(): void {
     this.#stop.abort();
     this.#watch?.stop();
+  }
+
+  /** The kind in the version that this cluster serves. */
+  get served(): KubeKind {
+    return this.#served;
   }
 
   get state(): WatchedKindState {
@@ -85,18 +98,30 @@ export class WatchedKind<T> {
   async #waitUntilServed(): Promise<void> {
     const backoff = new Backoff(this.context.random, MISSING_POLL);
     while (!this.#stop.signal.aborted) {
-      const served = await this.#isServed();
-      this.#connection(served === undefined ? (this.#lostSinceMs ?? this.context.clock.nowMs()) : undefined);
-      if (served === true) return this.#follow();
-      if (served === false) this.#setState('missing');
+      const found = await this.#findServed();
+      this.#connection(found === undefined ? (this.#lostSinceMs ?? this.context.clock.nowMs()) : undefined);
+      if (found !== undefined && found !== 'none') return this.#follow(found);
+      if (found === 'none') this.#setState('missing');
       await this.context.clock.sleep(backoff.nextMs(), this.#stop.signal);
     }
   }
 
+  /** The newest version that is served; undefined where the server did not say. */
+  async #findServed(): Promise<KubeKind | 'none' | undefined> {
+    const { kind, olderVersions = [] } = this.spec;
+    let isCertain = true;
+    for (const candidate of [kind, ...olderVersions.map((version) => ({ ...kind, version }))]) {
+      const isServed = await this.#isServed(candidate);
+      if (isServed === true) return candidate;
+      isCertain &&= isServed === false;
+    }
+    return isCertain ? 'none' : undefined;
+  }
+
   // Undefined means that the server did not say: an API server that is away is no proof that a kind is missing.
-  async #isServed(): Promise<boolean | undefined> {
+  async #isServed(kind: KubeKind): Promise<boolean | undefined> {
     try {
-      await this.context.kube.list(this.spec.kind, { ...this.spec.selection, fieldSelector: NO_OBJECT });
+      await this.context.kube.list(kind, { ...this.spec.selection, fieldSelector: NO_OBJECT });
       return true;
     } catch (error) {
       if (isFleetError(error) && error.code === 'KUBE_NOT_FOUND') return false;
@@ -105,15 +130,40 @@ export class WatchedKind<T> {
     }
   }
 
-  #follow(): void {
+  #follow(kind: KubeKind): void {
     if (this.#stop.signal.aborted) return;
-    this.#watch = this.context.kube.watch(this.spec.kind, this.spec.selection ?? {}, {
+    this.#watch?.stop();
+    this.#served = kind;
+    this.#listed = new Set();
+    this.#watch = this.context.kube.watch(kind, this.spec.selection ?? {}, {
       upsert: (object) => this.#upsert(object),
       remove: (object) => this.#remove(object),
-      synced: () => this.#setState('complete'),
+      synced: () => this.#synced(),
       connection: (lostSinceMs) => this.#connection(lostSinceMs),
-      failed: (error) => this.context.onWatchFailed(this.spec.kind, error),
+      failed: (error) => {
+        this.context.onWatchFailed(kind, error);
+        if (isFleetError(error) && error.code === 'KUBE_NOT_FOUND') void this.#followOtherVersion();
+      },
     });
+  }
+
+  // A release of the definitions may drop the version that is followed. What is known stays until the other one has told of all.
+  async #followOtherVersion(): Promise<void> {
+    if (this.spec.olderVersions === undefined || this.#isProbing) return;
+    this.#isProbing = true;
+    const found = await this.#findServed();
+    this.#isProbing = false;
+    if (found !== undefined && found !== 'none' && found.version !== this.#served.version) this.#follow(found);
+  }
+
+  // An earlier watch may have told of objects that were gone before this one began.
+  #synced(): void {
+    const listed = this.#listed;
+    this.#listed = undefined;
+    const gone = listed === undefined ? [] : [...this.#objects.keys()].filter((key) => !listed.has(key));
+    for (const key of gone) this.#objects.delete(key);
+    if (gone.length > 0) this.#changed();
+    this.#setState('complete');
   }
 
   #connection(lostSinceMs: number | undefined): void {
@@ -130,6 +180,7 @@ export class WatchedKind<T> {
 
   #upsert(object: KubeObject): void {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
+    this.#listed?.add(key);
     const parsed = this.spec.parse(object);
     if (parsed.ok) {
       // Most updates of pods and nodes change nothing that a plan reads.

@@ -153,7 +153,7 @@ function subjectsOf(snapshot: XdsSnapshot): ReadonlyMap<string, readonly XdsClus
     else clusters.push(cluster);
   };
   for (const cluster of snapshot.clusters) {
-    for (const frontend of cluster.metadata.frontends) add(`gateway ${objectKey(frontend)}`, cluster);
+    for (const frontend of cluster.metadata.frontends) if (frontend.kind === 'gateway') add(`gateway ${objectKey(frontend)}`, cluster);
     const [, composite] = /^composite:([^/]+\/[^/]+)\//.exec(cluster.name) ?? [];
     if (composite !== undefined) add(`composite ${composite}`, cluster);
   }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { backendName, clusterId, isSameData, type ClusterId, type ImportSet } from '#domain/fleet';
+import { frontendKey } from '#domain/routing-plan';
 import { renderXdsSnapshot, type RenderedPlan } from '#domain/xds-snapshot';
 import type { KubeKind, KubeObject } from '#ports';
 import { FakeClock, FakeKube, FakeRandom, readyEndpoints, settle, testSeed } from '#testing';
@@ -42,20 +43,32 @@ const namespace = fc.constantFrom('ai', 'web');
 const name = fc.constantFrom('one', 'two');
 const label = fc.constantFrom({ app: 'one' }, { app: 'two' }, { app: 'one', tier: 'gpu' });
 const port = fc.constantFrom(80, 81);
-const groupOf = (kind: string): string => (kind === 'Service' ? '' : 'spillway.dev');
+const GROUPS: Readonly<Record<string, string>> = { Service: '', ServiceImport: 'multicluster.x-k8s.io', XEndpointSelector: 'gateway.networking.x-k8s.io' };
+const groupOf = (kind: string): string => GROUPS[kind] ?? 'spillway.dev';
+const protocol = fc.constantFrom('TCP', 'TCP', 'UDP');
+const traits = fc.record({ sessionAffinity: fc.constantFrom(undefined, 'None', 'ClientIP'), trafficDistribution: fc.constantFrom(undefined, 'PreferSameZone') });
 
 const ownOr = <T>(other: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(other, { nil: undefined, freq: 1 });
-const backendRef = fc.record({ kind: fc.constantFrom('CompositeBackend', 'CompositeBackend', 'EndpointSelector', 'Service', 'Bucket'), namespace: ownOr(namespace), name, port, weight: fc.constantFrom(1, 1, 2, 0) }).map((ref) => ({ ...ref, group: groupOf(ref.kind) }));
+const backendRef = fc.record({ kind: fc.constantFrom('CompositeBackend', 'CompositeBackend', 'EndpointSelector', 'Service', 'ServiceImport', 'XEndpointSelector', 'Bucket'), namespace: ownOr(namespace), name, port, weight: fc.constantFrom(1, 1, 2, 0) }).map((ref) => ({ ...ref, group: groupOf(ref.kind) }));
+
+const parentRef = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ namespace: ownOr(namespace), name, sectionName: ownOr(fc.constantFrom('a', 'b', 'c')) }) },
+  fc.record({ namespace: ownOr(namespace), name, port: ownOr(port) }).map((ref) => ({ ...ref, group: '', kind: 'Service' })),
+);
+const routeSpec = fc.record({ parentRefs: fc.uniqueArray(parentRef, { minLength: 1, maxLength: 2, selector: (ref) => JSON.stringify(ref) }), rules: fc.array(backendRef, { maxLength: 3 }).map((backendRefs) => [{ backendRefs }]) }).map((spec) => ({ spec }));
 
 const SPECS: readonly (readonly [KubeKind, fc.Arbitrary<Record<string, unknown>>])[] = [
-  [KUBE_KINDS.gateway, fc.record({ gatewayClassName: fc.constantFrom('cluster-ip', 'cluster-ip', 'other'), listeners: fc.subarray([{ name: 'a', port: 80, protocol: 'TCP' }, { name: 'b', port: 81, protocol: 'TCP', allowedRoutes: { namespaces: { from: 'All' } } }, { name: 'c', port: 82, protocol: 'TCP', allowedRoutes: { namespaces: { from: 'Selector', selector: { matchLabels: { team: 'a' } } } } }], { minLength: 1 }) }).map((spec) => ({ spec }))],
-  [KUBE_KINDS.tcpRoute, fc.record({ parentRefs: fc.uniqueArray(fc.record({ namespace: ownOr(namespace), name, sectionName: ownOr(fc.constantFrom('a', 'b', 'c')) }), { minLength: 1, maxLength: 2, selector: (ref) => JSON.stringify(ref) }), rules: fc.array(backendRef, { maxLength: 3 }).map((backendRefs) => [{ backendRefs }]) }).map((spec) => ({ spec }))],
+  [KUBE_KINDS.gateway, fc.record({ gatewayClassName: fc.constantFrom('cluster-ip', 'cluster-ip', 'other'), listeners: fc.subarray([{ name: 'a', port: 80, protocol: 'TCP' }, { name: 'b', port: 81, protocol: 'TCP', allowedRoutes: { namespaces: { from: 'All' } } }, { name: 'c', port: 82, protocol: 'TCP', allowedRoutes: { namespaces: { from: 'Selector', selector: { matchLabels: { team: 'a' } } } } }, { name: 'd', port: 80, protocol: 'UDP' }], { minLength: 1 }) }).map((spec) => ({ spec }))],
+  [KUBE_KINDS.tcpRoute, routeSpec],
+  [KUBE_KINDS.udpRoute, routeSpec],
   [KUBE_KINDS.referenceGrant, fc.record({ namespace, kind: fc.constantFrom('CompositeBackend', 'Service') }).map((one) => ({ spec: { from: [{ group: 'gateway.networking.k8s.io', kind: 'TCPRoute', namespace: one.namespace }], to: [{ group: groupOf(one.kind), kind: one.kind }] } }))],
-  [KUBE_KINDS.compositeBackend, fc.record({ kind: fc.constantFrom('EndpointSelector', 'Service'), name, hasPart: fc.boolean(), ports: fc.uniqueArray(port) }).map((one) => ({ spec: { ...(one.hasPart ? { backendRef: { group: groupOf(one.kind), kind: one.kind, name: one.name } } : {}), ports: one.ports.map((number) => ({ port: number, targetPort: number, protocol: 'TCP' })) } }))],
+  [KUBE_KINDS.compositeBackend, fc.record({ kind: fc.constantFrom('EndpointSelector', 'Service', 'XEndpointSelector'), name, hasPart: fc.boolean(), ports: fc.uniqueArray(port), protocol, traits, publishNotReadyAddresses: fc.boolean() }).map((one) => ({ spec: { ...(one.hasPart ? { backendRef: { group: groupOf(one.kind), kind: one.kind, name: one.name } } : {}), ports: one.ports.map((number) => ({ port: number, targetPort: number, protocol: one.protocol })), ...one.traits, publishNotReadyAddresses: one.publishNotReadyAddresses } }))],
   [KUBE_KINDS.endpointSelector, fc.record({ matchLabels: fc.oneof(label, fc.constant({})) }).map((selector) => ({ spec: { selector } }))],
-  [KUBE_KINDS.service, fc.record({ type: fc.constantFrom('ClusterIP', 'ExternalName'), ports: fc.uniqueArray(port, { minLength: 1 }), clusterIP: fc.constantFrom('172.30.9.1', 'None') }).map(({ ports, ...spec }) => ({ spec: { ...spec, ports: ports.map((number) => ({ name: `p${number}`, port: number, protocol: 'TCP' })) } }))],
-  [KUBE_KINDS.endpointSlice, fc.record({ service: name, address: fc.constantFrom('10.1.0.1', '10.1.0.2'), ready: fc.boolean() }).map((one) => ({ labels: { 'kubernetes.io/service-name': one.service }, addressType: 'IPv4', ports: [{ name: 'p80', port: 8080, protocol: 'TCP' }], endpoints: [{ addresses: [one.address], conditions: { ready: one.ready } }] }))],
-  [KUBE_KINDS.pod, fc.record({ labels: label, node: fc.constantFrom('n1', 'n2'), address: fc.constantFrom('10.1.0.1', '10.1.0.2', '10.1.0.3', ''), ready: fc.boolean(), phase: fc.constantFrom('Running', 'Running', 'Failed') }).map((one) => ({ labels: one.labels, spec: { nodeName: one.node, containers: [] }, status: { phase: one.phase, podIP: one.address, conditions: [{ type: 'Ready', status: one.ready ? 'True' : 'False' }] } }))],
+  [KUBE_KINDS.xEndpointSelector, label.map((matchLabels) => ({ spec: { selector: { matchLabels } } }))],
+  [KUBE_KINDS.serviceImport, fc.record({ type: fc.constantFrom('ClusterSetIP', 'Headless'), ports: fc.uniqueArray(port), traits }).map((one) => ({ spec: { type: one.type, ips: ['172.31.0.1'], ports: one.ports.map((number) => ({ name: `p${number}`, port: number })), ...one.traits } }))],
+  [KUBE_KINDS.service, fc.record({ traits, type: fc.constantFrom('ClusterIP', 'ExternalName'), ports: fc.uniqueArray(port, { minLength: 1 }), clusterIP: fc.constantFrom('172.30.9.1', 'None') }).map(({ ports, traits: said, ...spec }) => ({ spec: { ...spec, ...said, ports: ports.map((number) => ({ name: `p${number}`, port: number, protocol: 'TCP' })) } }))],
+  [KUBE_KINDS.endpointSlice, fc.record({ service: name, isImported: fc.boolean(), source: fc.constantFrom('east-1', 'west-1'), address: fc.constantFrom('10.1.0.1', '10.1.0.2'), ready: fc.boolean() }).map((one) => ({ labels: { [one.isImported ? 'multicluster.kubernetes.io/service-name' : 'kubernetes.io/service-name']: one.service, 'multicluster.kubernetes.io/source-cluster': one.source }, addressType: 'IPv4', ports: [{ name: 'p80', port: 8080, protocol: 'TCP' }], endpoints: [{ addresses: [one.address], hostname: one.source, conditions: { ready: one.ready } }] }))],
+  [KUBE_KINDS.pod, fc.record({ hostNetwork: fc.boolean(), labels: label, node: fc.constantFrom('n1', 'n2'), address: fc.constantFrom('10.1.0.1', '10.1.0.2', '10.1.0.3', ''), ready: fc.boolean(), phase: fc.constantFrom('Running', 'Running', 'Failed') }).map((one) => ({ labels: one.labels, spec: { nodeName: one.node, hostNetwork: one.hostNetwork, containers: [] }, status: { phase: one.phase, podIP: one.address, conditions: [{ type: 'Ready', status: one.ready ? 'True' : 'False' }] } }))],
 ];
 
 const CLUSTER_SPECS: readonly (readonly [KubeKind, readonly string[], fc.Arbitrary<Record<string, unknown>>])[] = [
@@ -130,7 +143,7 @@ describe(`plans from plans (seed ${seed})`, () => {
           expect(snapshot).toEqual(renderXdsSnapshot(fresh.routing));
           if (served !== undefined) {
             expect(needlesslyNew(served.plan.backends, plan.routing.backends, ({ id }) => id)).toEqual([]);
-            expect(needlesslyNew(served.plan.frontends, plan.routing.frontends, (frontend) => `${frontend.namespace}/${frontend.name}`)).toEqual([]);
+            expect(needlesslyNew(served.plan.frontends, plan.routing.frontends, frontendKey)).toEqual([]);
             expect(needlesslyNew(served.snapshot.clusters, snapshot.clusters, (cluster) => cluster.name)).toEqual([]);
             expect(needlesslyNew(served.snapshot.loadAssignments, snapshot.loadAssignments, (assignment) => assignment.name)).toEqual([]);
           }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { planAddresses, type AddressAssignment, type AddressInput, type AddressPlan, type IpAddress } from '#domain/addresses';
 import type { ClusterId, GatewayIntake, ImportSet, Locality, MemberBackend, NamespacedName } from '#domain/fleet';
-import { acceptedFrontends, decideGateways, fleetPorts, type FleetPorts, type GatewayDecisions, type GatewayObjects, type ServiceObject } from '#domain/gateway-api';
+import { acceptedFrontends, decideGateways, fleetPorts, type EndpointSelectorObject, type FleetPorts, type GatewayDecisions, type GatewayObjects, type ServiceObject } from '#domain/gateway-api';
 import { rebuildRoutingPlan, type LocalObjects, type NodeObject, type RoutingPlan, type RoutingPlanInput } from '#domain/routing-plan';
 
 import type { World } from '../observe/world.js';
@@ -48,6 +48,7 @@ const NO_CIRCUMSTANCES: AddressCircumstances = { alsoTaken: new Set(), stillProg
 export class Planner {
   readonly #ports = memoLast(fleetPorts);
   readonly #keepPorts = memoEqual<FleetPorts>(isDeepStrictEqual);
+  readonly #selectors = memoLast((ours: readonly EndpointSelectorObject[], prototypes: readonly EndpointSelectorObject[]) => [...ours, ...prototypes]);
   readonly #objects = memoFields<GatewayObjects>();
   readonly #decide = memoLast(decideGateways);
   readonly #serviceAddresses = memoLast(serviceAddresses);
@@ -68,9 +69,11 @@ export class Planner {
     const { assignments } = this.#addresses(this.#addressInput(addressInput(decisions, world, { ipAddresses, serviceAddresses: this.#serviceAddresses(world.services.values()) }, NO_CIRCUMSTANCES)));
     const local = this.#local({
       compositeBackends: world.compositeBackends.values(),
-      endpointSelectors: world.endpointSelectors.values(),
+      endpointSelectors: this.#selectors(world.endpointSelectors.values(), world.xEndpointSelectors.values()),
       services: world.services.values(),
+      serviceImports: world.serviceImports.values(),
       endpointSlices: world.endpointSlices.values(),
+      importSlices: world.importSlices.values(),
       pods: world.pods.values(),
       nodes: world.nodes.values(),
     });
@@ -92,11 +95,13 @@ export class Planner {
       classes: world.gatewayClasses.values(),
       gateways: world.gateways.values(),
       tcpRoutes: world.tcpRoutes.values(),
+      udpRoutes: world.udpRoutes.values(),
       referenceGrants: world.referenceGrants.values(),
       namespaces: world.namespaces.values(),
       compositeBackends: world.compositeBackends.values(),
-      endpointSelectors: world.endpointSelectors.values(),
+      endpointSelectors: this.#selectors(world.endpointSelectors.values(), world.xEndpointSelectors.values()),
       services: world.services.values(),
+      serviceImports: world.serviceImports.values(),
     });
     return this.#decide(objects, this.#keepPorts(this.#ports(imports)));
   }
