@@ -4,7 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import { Histogram, type Registry } from 'prom-client';
 
-import { notReadyReasons, type Logger, type ReadinessCheck } from '#platform';
+import { notReadyReasons, PeerDoor, peerKeyOf, type Logger, type PeerDoorLimits, type ReadinessCheck } from '#platform';
 
 import { AppModule } from './app.module.js';
 import type { AccessTokens } from './auth/access-tokens.js';
@@ -17,6 +17,15 @@ import { QUERY_LENGTH_MAX } from './graphql/query-limits.js';
 /** The largest body of a GraphQL call: a kubeconfig and what is around it. */
 const GRAPHQL_BODY_BYTES_MAX = 512 * 1024;
 
+/**
+ * Connections of people, of their tools, and of an ingress that brings many of them; who only asks for health or metrics stays
+ * a stranger, and connects anew each minute at the latest.
+ */
+const PEOPLE_DOOR: PeerDoorLimits = { connectionsMax: 5_000, connectionsPerSourceMax: 1_000, strangersPerSourceMax: 128, strangerMs: 60_000 };
+
+/** How long a call may take to arrive, whatever its bytes do. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
 /** What the people listener is made of. */
 export interface PeopleAppOptions {
   readonly core: HubCore;
@@ -24,14 +33,18 @@ export interface PeopleAppOptions {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
+  readonly limits?: Partial<PeerDoorLimits>;
 }
 
 /** The listener for people: GraphQL, health, readiness and metrics over HTTP/1.1. Not listening yet. */
-export async function createPeopleApp({ core, tokens, logger, registry, readiness }: PeopleAppOptions): Promise<NestFastifyApplication> {
-  const adapter = new FastifyAdapter({ bodyLimit: GRAPHQL_BODY_BYTES_MAX, forceCloseConnections: true });
+export async function createPeopleApp({ core, tokens, logger, registry, readiness, limits }: PeopleAppOptions): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter({ bodyLimit: GRAPHQL_BODY_BYTES_MAX, requestTimeout: REQUEST_TIMEOUT_MS, forceCloseConnections: true });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.over(core, logger), adapter, { logger: new NestLogger(logger), abortOnError: false });
   const fastify = adapter.getInstance<FastifyInstance>();
-  guardRoutes(fastify, { tokens, failures: new FailureLimit(core.clock) });
+  const door = new PeerDoor({ ...PEOPLE_DOOR, ...limits });
+  door.register(registry, 'spillway_hub_people');
+  fastify.server.on('connection', (socket) => door.letIn(socket));
+  guardRoutes(fastify, { tokens, failures: new FailureLimit(core.clock), onAuthenticated: (request) => door.admit(peerKeyOf(request.socket)) });
   limitQueryLength(fastify);
   measureRequests(fastify, registry);
   serveOperations(fastify, registry, readiness);

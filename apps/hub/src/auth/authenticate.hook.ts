@@ -18,8 +18,16 @@ export const GRAPHQL_PATH = '/graphql';
 /** Routes that anybody may call: health, metrics, and the query editor's own files where it is served at all. */
 const PUBLIC_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/graphiql', '/graphiql/main.js', '/graphiql/sw.js', '/graphiql/config.js']);
 
+/** What calls are judged by, and who is told of those that proved who they are. */
+interface Guard {
+  readonly tokens: AccessTokens;
+  readonly failures: FailureLimit;
+  readonly onAuthenticated: (request: FastifyRequest) => void;
+}
+
 /** Makes every call but those of the public routes prove who it is, before its body is read. */
-export function guardRoutes(app: FastifyInstance, { tokens, failures }: { readonly tokens: AccessTokens; readonly failures: FailureLimit }): void {
+export function guardRoutes(app: FastifyInstance, guard: Guard): void {
+  const { failures } = guard;
   app.decorateRequest('principal', undefined);
   app.addHook('onRequest', async (request, reply) => {
     // The route that was matched, not the URL's text: a router knows more spellings of a path than a comparison does.
@@ -27,7 +35,7 @@ export function guardRoutes(app: FastifyInstance, { tokens, failures }: { readon
     if (route === undefined || PUBLIC_ROUTES.has(route)) return;
     const waitMs = failures.waitMs(request.ip);
     if (waitMs > 0 && !failures.isTrusted(request.ip)) return refuseForNow(reply, waitMs);
-    return authenticate(request, reply, { tokens, failures });
+    return authenticate(request, reply, guard);
   });
 }
 
@@ -36,10 +44,11 @@ async function refuseForNow(reply: FastifyReply, waitMs: number): Promise<Fastif
   return refuse(reply, 429, 'AUTH_TOO_MANY_FAILURES', 'Too many calls with a wrong token came from this address; wait, then send the right one.');
 }
 
-async function authenticate(request: FastifyRequest, reply: FastifyReply, { tokens, failures }: { readonly tokens: AccessTokens; readonly failures: FailureLimit }): Promise<FastifyReply | undefined> {
+async function authenticate(request: FastifyRequest, reply: FastifyReply, { tokens, failures, onAuthenticated }: Guard): Promise<FastifyReply | undefined> {
   try {
     request.principal = tokens.authenticate(request.headers.authorization);
     failures.trust(request.ip);
+    onAuthenticated(request);
     return undefined;
   } catch (error) {
     if (!isFleetError(error)) throw error;
