@@ -12,6 +12,7 @@ import { createLogger } from '#platform';
 import type { ClusterRecord, KubeKind, KubeObject } from '#ports';
 import { FakeClock, FakeFleetStore, FakeJobQueue, FakeKube, FakeRandom } from '#testing';
 
+import { buildMemberManifests } from '../member-manifests/index.js';
 import { MemberReconciler } from './member-reconciler.js';
 import type { WorkerParts } from './worker-parts.js';
 
@@ -212,13 +213,41 @@ describe('a registered member', () => {
     expect((await bench.record()).conditions.find((entry) => entry.type === 'SpokeInstalled')?.observedAtMs).toBe(bench.clock.nowMs());
     expect(bench.kube.revision).toBe(before);
   });
-  it('gets back what somebody deleted, at the next look', async () => {
+  it.each(buildMemberManifests(SETTINGS.spoke).filter(({ kind }) => kind.namespaced || kind.kind !== 'Namespace').map(({ kind, object: { metadata } }) => ({ kind, metadata, name: `${kind.kind} ${metadata.name}` })))('gets back the $name that somebody deleted, at the next look', async ({ kind, metadata }) => {
     const bench = await installed();
-    await bench.kube.remove(KUBE_KINDS.daemonSet, { namespace: SYSTEM, name: 'spillway-spoke-node' });
+    await bench.kube.remove(kind, metadata);
     await bench.reconcile();
     expect(await bench.condition('SpokeRunning')).toBe('False NotInstalled');
     await bench.reconcile();
-    expect(await bench.kube.find(KUBE_KINDS.daemonSet, { namespace: SYSTEM, name: 'spillway-spoke-node' })).toBeDefined();
+    expect(await bench.kube.find(kind, metadata)).toBeDefined();
+  });
+  const startedWith = async (bench: MemberBench, kind: KubeKind, name: string): Promise<string | undefined> => {
+    const spec = (await bench.kube.find(kind, { namespace: SYSTEM, name }))?.['spec'] as { readonly template: { readonly metadata: KubeObject['metadata'] } };
+    return spec.template.metadata.annotations?.['spillway.dev/started-with'];
+  };
+  it('rolls out the pods whose ServiceAccount was made anew, and no others: their tokens are worth nothing', async () => {
+    const bench = await installed();
+    const before = [await startedWith(bench, KUBE_KINDS.daemonSet, 'spillway-spoke-node'), await startedWith(bench, KUBE_KINDS.deployment, 'spillway-spoke-dns')];
+    await bench.kube.remove(KUBE_KINDS.serviceAccount, { namespace: SYSTEM, name: 'spillway-spoke-node' });
+    await bench.reconcile();
+    await bench.reconcile();
+    const after = [await startedWith(bench, KUBE_KINDS.daemonSet, 'spillway-spoke-node'), await startedWith(bench, KUBE_KINDS.deployment, 'spillway-spoke-dns')];
+    expect(after[0]).not.toBe(before[0]);
+    expect(after[1]).toBe(before[1]);
+  });
+  it('rolls out the pods that know the controller by an address that is no more', async () => {
+    const bench = await installed();
+    const ref = { namespace: SYSTEM, name: 'spillway-spoke-controller' };
+    const before = [await startedWith(bench, KUBE_KINDS.daemonSet, 'spillway-spoke-node'), await startedWith(bench, KUBE_KINDS.deployment, 'spillway-spoke-controller')];
+    const service = await bench.kube.find(KUBE_KINDS.service, ref);
+    await bench.kube.remove(KUBE_KINDS.service, ref);
+    bench.kube.seed(KUBE_KINDS.service, { ...service!, spec: { ...(service!['spec'] as object), clusterIP: '172.30.0.99' } });
+    await bench.clock.advance(300_000);
+    await bench.reconcile();
+    const after = [await startedWith(bench, KUBE_KINDS.daemonSet, 'spillway-spoke-node'), await startedWith(bench, KUBE_KINDS.deployment, 'spillway-spoke-controller')];
+    expect(after[0]).toContain('172.30.0.99');
+    expect(after[0]).not.toBe(before[0]);
+    expect(after[1]).toBe(before[1]);
   });
   it('gets back what somebody changed, at the next installation', async () => {
     const bench = await installed();

@@ -73,7 +73,7 @@ export class MemberReconciler {
   async #keep(visit: Visit): Promise<KeyOutcome> {
     const { clock, settings } = this.#parts;
     const isDue = isInstallDue(visit.record, clock.nowMs(), settings.installIntervalMs);
-    const running = isDue ? await installMember(visit, this.#parts) : await probeMember(visit);
+    const running = isDue ? await installMember(visit, this.#parts) : await probeMember(visit, this.#parts);
     return { nextRunInMs: running.status === 'True' ? settings.probeIntervalMs : Math.min(SOON_MS, settings.probeIntervalMs) };
   }
 

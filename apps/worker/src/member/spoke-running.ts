@@ -1,8 +1,8 @@
 import { KUBE_KINDS } from '#contracts/kube-objects';
 import { condition, type MemberCondition } from '#domain/membership';
-import type { Kube, KubeKind } from '#ports';
+import type { Kube, KubeObject } from '#ports';
 
-import { CONTROLLER_NAME, DNS_NAME, NODE_NAME, SPOKE_NAMESPACE } from '../member-manifests/index.js';
+import { CONTROLLER_NAME, DNS_NAME, NODE_NAME, SPOKE_NAMESPACE, type Manifest } from '../member-manifests/index.js';
 
 interface WorkloadStatus {
   readonly availableReplicas?: number;
@@ -10,19 +10,25 @@ interface WorkloadStatus {
   readonly desiredNumberScheduled?: number;
 }
 
-/** Whether the spoke's pods are up, as the member's own controllers count them. */
-export async function observeSpokeRunning(kube: Kube): Promise<MemberCondition> {
-  const [controller, dns, node] = await Promise.all([readyOf(kube, KUBE_KINDS.deployment, CONTROLLER_NAME), readyOf(kube, KUBE_KINDS.deployment, DNS_NAME), readyOf(kube, KUBE_KINDS.daemonSet, NODE_NAME)]);
+/** Whether everything of the spoke is there and its pods are up, as the member's own controllers count them. */
+export async function observeSpokeRunning(kube: Kube, manifests: readonly Manifest[]): Promise<MemberCondition> {
   const type = 'SpokeRunning';
-  if (controller === undefined || dns === undefined || node === undefined) return condition(type, 'False', 'NotInstalled', 'Parts of the spoke are not there; they are installed again.');
+  const found = await Promise.all(manifests.map(({ kind, object }) => kube.find(kind, object.metadata)));
+  const missing = manifests.filter((_, at) => found[at] === undefined).map(({ object }) => `${object.kind} ${object.metadata.name}`);
+  if (missing.length > 0) return condition(type, 'False', 'NotInstalled', `Parts of the spoke are not there; they are installed again: ${missing.join(', ')}.`);
+  const ready = (kind: string, name: string): Ready => readyOf(found.find((object) => object?.kind === kind && object.metadata.name === name));
+  const [controller, dns, node] = [ready(KUBE_KINDS.deployment.kind, CONTROLLER_NAME), ready(KUBE_KINDS.deployment.kind, DNS_NAME), ready(KUBE_KINDS.daemonSet.kind, NODE_NAME)];
   const counts = `controller ${controller.ready}, dns ${dns.ready}, nodes ${node.ready} of ${node.wanted}`;
   if (controller.ready > 0 && dns.ready > 0 && node.ready >= node.wanted) return condition(type, 'True', 'Running', `Ready: ${counts}.`);
   return condition(type, 'False', 'NotReady', `Ready: ${counts}. Look at the pods of ${SPOKE_NAMESPACE}.`);
 }
 
-async function readyOf(kube: Kube, kind: KubeKind, name: string): Promise<{ readonly ready: number; readonly wanted: number } | undefined> {
-  const object = await kube.find(kind, { namespace: SPOKE_NAMESPACE, name });
-  if (object === undefined) return undefined;
-  const status: WorkloadStatus = object['status'] ?? {};
+interface Ready {
+  readonly ready: number;
+  readonly wanted: number;
+}
+
+function readyOf(object: KubeObject | undefined): Ready {
+  const status: WorkloadStatus = object?.['status'] ?? {};
   return { ready: status.availableReplicas ?? status.numberReady ?? 0, wanted: status.desiredNumberScheduled ?? 0 };
 }

@@ -26,9 +26,9 @@ export function isInstallDue(record: ClusterRecord, nowMs: number, installInterv
 }
 
 /** Looks whether API server and spoke are there. */
-export async function probeMember({ kube, notes }: Visit): Promise<MemberCondition> {
+export async function probeMember({ kube, notes }: Visit, parts: WorkerParts): Promise<MemberCondition> {
   const { version } = await kube.serverInfo();
-  const running = await observeSpokeRunning(kube);
+  const running = await observeSpokeRunning(kube, buildMemberManifests(parts.settings.spoke));
   await notes.write({ kubernetesVersion: version, conditions: [apiReachableCondition(undefined), running] });
   return running;
 }
@@ -77,7 +77,7 @@ async function install({ record, kube, notes }: Visit, parts: WorkerParts): Prom
 async function takeInventory({ kube, notes }: Visit, { facts }: ObservedMember, parts: WorkerParts): Promise<MemberCondition> {
   const inventory = new InventoryBuilder();
   await kube.list(KUBE_KINDS.node, { trim: (node) => countAndDrop(node, inventory) });
-  const running = await observeSpokeRunning(kube);
+  const running = await observeSpokeRunning(kube, buildMemberManifests(parts.settings.spoke));
   const installed = condition('SpokeInstalled', 'True', 'Applied', `The spoke is ${parts.settings.spoke.image}.`);
   const serviceCidrs = Array.isArray(facts.serviceCidrs) ? facts.serviceCidrs : [];
   await notes.write({ inventory: inventory.build({ serviceCidrs, kubeProxyMode: facts.kubeProxyMode }, parts.clock.nowMs()), conditions: [installed, running] });
