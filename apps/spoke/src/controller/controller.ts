@@ -23,6 +23,7 @@ import { LeaderLease, type Leadership } from './leader-lease.js';
 import { createControllerMetrics, type ControllerMetrics } from './metrics.js';
 import { ApiTrouble } from './observe/api-trouble.js';
 import { World } from './observe/world.js';
+import { ServiceKeeper } from './own/service-keeper.js';
 import { nodeAgents } from './plan/agent-nodes.js';
 import { EvidenceTracker } from './plan/evidence-tracker.js';
 import { memoLast } from './plan/memo-last.js';
@@ -59,6 +60,7 @@ export class Controller {
   readonly #addresses: AddressKeeper;
   readonly #statuses: StatusWriter;
   readonly #leave: LeaveMarker;
+  readonly #services: ServiceKeeper;
   readonly #lease: LeaderLease;
   readonly #imports: ImportKeeper;
   readonly #session: HubSession;
@@ -102,6 +104,7 @@ export class Controller {
     this.#addresses = new AddressKeeper(kube, clock, logger);
     this.#statuses = new StatusWriter(kube, logger, this.#world.servedKind);
     this.#leave = new LeaveMarker(kube, clock, namespace, () => this.#pokeAll());
+    this.#services = new ServiceKeeper({ kube, clock, logger, mayWrite: () => this.#mayWrite() }, { namespace, names: ['spillway-spoke-controller', 'spillway-spoke-dns'] });
     this.#lease = new LeaderLease({ kube, clock, onChange: (leadership) => this.#leadershipChanged(leadership), onError: (err) => trouble.failed('Lease', err) }, { namespace, name: options.leaseName, holder: options.podName, durationMs: options.leaseDurationMs, renewMs: options.leaseRenewMs });
     this.#imports = new ImportKeeper({ store: new LastGoodStore(kube, namespace), clock, random, logger, mayWrite: () => this.#mayWrite(), onChange: () => this.#loops.plan.poke(), saveIntervalMs: options.lastGoodIntervalMs, verifyIntervalMs: options.lastGoodVerifyMs, graceMs: options.epochGraceMs });
     this.#session = new HubSession({ kube, link, clock, random, logger, imports: this.#imports, current: () => this.#reportable(), voice: () => VOICES[this.#lease.leadership()], onIdentity: () => this.#loops.plan.poke(), options: { ...options, joinSecretName: 'spillway-join', identitySecretName: 'spillway-identity' } });
@@ -120,6 +123,7 @@ export class Controller {
     this.#lease.start();
     this.#world.start();
     this.#leave.start();
+    this.#services.start();
     this.#session.start();
     this.ports.server.acknowledgements.onChange(() => {
       this.#loops.status.poke();
@@ -137,7 +141,7 @@ export class Controller {
     this.#stop.abort();
     this.#world.stop();
     this.#leave.stop();
-    await Promise.all([this.#session.stop(), ...Object.values(this.#loops).map((loop) => loop.stop()), this.#ticking]);
+    await Promise.all([this.#services.stop(), this.#session.stop(), ...Object.values(this.#loops).map((loop) => loop.stop()), this.#ticking]);
     await this.#imports.stop();
     await this.#lease.stop();
   }

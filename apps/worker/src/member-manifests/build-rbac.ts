@@ -41,6 +41,8 @@ const OWN_SECRETS = ['spillway-join', 'spillway-identity', 'spillway-xds-tls'];
 export const CONTROLLER_NAMESPACE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [CONTROLLER_NAME], verbs: ['get', 'update'] },
+  // Services of its own that somebody deletes are put back with the address that they had.
+  { apiGroups: [''], resources: ['services'], verbs: ['create'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: OWN_SECRETS, verbs: [...READ, 'patch'] },
   // The last good state is kept in numbered parts.
