@@ -47,6 +47,8 @@ class MemberBench {
   readonly kube = new FakeKube({ strict: true, clock: this.clock });
   /** Makes every attempt to open the member's API fail. */
   refuse: FleetError | undefined;
+  /** What a visit is given instead of the API itself. */
+  door: FakeKube | undefined;
   /** How often the member's API was opened. */
   opened = 0;
   readonly parts: WorkerParts;
@@ -56,7 +58,7 @@ class MemberBench {
       this.opened += 1;
       if (this.refuse !== undefined) this.kube.goAway(this.refuse);
       else this.kube.comeBack();
-      return { kube: this.kube, close: () => undefined };
+      return { kube: this.door ?? this.kube, close: () => undefined };
     };
     this.parts = { store: this.store, clock: this.clock, openKube, settings: { ...SETTINGS, ...settings }, logger: createLogger({ app: 'test', level: 'silent' }) };
     this.reconciler = new MemberReconciler(this.parts);
@@ -156,7 +158,10 @@ const nodeObject = (name: string, gpus: Readonly<Record<string, string>>): KubeO
   status: { allocatable: { cpu: '8', ...gpus }, conditions: [{ type: 'Ready', status: 'True' }], nodeInfo: { kubeletVersion: 'v1.37.2' } },
 });
 
-async function authorityPem(): Promise<string> {
+let authority: Promise<string> | undefined;
+const authorityPem = (): Promise<string> => (authority ??= newAuthorityPem());
+
+async function newAuthorityPem(): Promise<string> {
   x509.cryptoProvider.set(webcrypto as never);
   const signingAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
   const keys = await webcrypto.subtle.generateKey(signingAlgorithm, true, ['sign', 'verify']);
@@ -318,7 +323,7 @@ describe('join tokens', () => {
     const token = tokenOf(await bench.joinSecret());
     await bench.spokeEnrols(hashOf(token));
     bench.store.putBack(new FakeFleetStore(bench.clock).backup());
-    await bench.store.hubState.saveAuthority({ certificatePem: await authorityPem(), privateKeyPem: 'unused' });
+    await bench.store.hubState.saveAuthority({ certificatePem: await newAuthorityPem(), privateKeyPem: 'unused' });
     await bench.register(EAST, 'east.example');
     await bench.reconcile();
     const renewed = tokenOf(await bench.joinSecret());
@@ -576,6 +581,77 @@ describe('a member that is to leave', () => {
     await bench.store.membership.requestRemoval(EAST, { force: false, by: 'ann' });
     expect(await bench.failure()).toBe('REMOVAL_NEEDS_FORCE user');
     expect(await bench.condition('Leaving')).toBe('False NoKubeconfig');
+  });
+});
+
+describe('a member whose API fails one request, whichever', () => {
+  /** The API, with one request in a row of them that fails; counts them. */
+  function failingAt(kube: FakeKube, at: number, error: FleetError): { readonly door: FakeKube; readonly count: () => number } {
+    let requests = 0;
+    const door = new Proxy(kube, {
+      get: (target, name) => {
+        const member = Reflect.get(target, name, target) as unknown;
+        if (typeof member !== 'function' || !REQUESTS.has(String(name))) return member;
+        return async (...args: unknown[]): Promise<unknown> => {
+          requests += 1;
+          if (requests === at) throw error;
+          return Reflect.apply(member, target, args) as unknown;
+        };
+      },
+    });
+    return { door, count: () => requests };
+  }
+  const REQUESTS = new Set(['find', 'list', 'create', 'apply', 'replace', 'replaceStatus', 'remove', 'serverInfo', 'raw']);
+  const NEVER = 0;
+  const KINDS = Object.values(KUBE_KINDS).filter(({ kind }) => !kind.endsWith('Review') && kind !== 'Secret');
+  const content = async (kube: FakeKube): Promise<string[]> => {
+    const lists = await Promise.all(KINDS.map((kind) => kube.list(kind).catch(() => [])));
+    return lists.flat().map(({ kind, metadata }) => `${kind} ${metadata.name} ${(metadata.finalizers ?? []).join()}`).sort();
+  };
+  const failures = [fail('KUBE_UNREACHABLE', 'transient'), fail('KUBE_FORBIDDEN', 'user')];
+  /** Reconciles until it is well, as the queue does. */
+  const untilWell = async (bench: MemberBench, isWell: () => Promise<boolean>): Promise<void> => {
+    for (let turn = 0; turn < 12 && !(await isWell()); turn += 1) {
+      await bench.failure();
+      await bench.clock.advance(30_000);
+    }
+  };
+
+  it('gets the same spoke as any other in the end', async () => {
+    const run = async (at: number, error: FleetError): Promise<{ readonly count: number; readonly content: string[] }> => {
+      const bench = await MemberBench.registered();
+      const { door, count } = failingAt(bench.kube, at, error);
+      bench.door = door;
+      await untilWell(bench, async () => (await bench.condition('SpokeInstalled')) === 'True Applied');
+      return { count: count(), content: await content(bench.kube) };
+    };
+    const [first] = failures;
+    const clean = await run(NEVER, first!);
+    expect(clean.count).toBeGreaterThan(20);
+    for (const error of failures) for (let at = 1; at <= clean.count; at += 1) expect({ at, content: (await run(at, error)).content }).toEqual({ at, content: clean.content });
+  });
+
+  it('leaves, and nothing of ours stays', async () => {
+    const run = async (at: number, error: FleetError): Promise<{ readonly count: number; readonly isGone: boolean; readonly content: string[] }> => {
+      const bench = await installed();
+      bench.kube.seed(KUBE_KINDS.gateway, { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name: 'front', namespace: 'default', finalizers: ['spillway.dev/address-protection'] }, spec: {} });
+      bench.kube.seed(KUBE_KINDS.ipAddress, { apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: { name: '172.30.9.9', labels: { 'ipaddress.kubernetes.io/managed-by': 'spillway.dev' } } });
+      // Somebody was faster with some of it.
+      await bench.kube.remove(KUBE_KINDS.deployment, { namespace: SYSTEM, name: 'spillway-spoke-controller' });
+      await bench.kube.remove(KUBE_KINDS.clusterRoleBinding, { name: 'spillway-spoke-controller' });
+      for (const name of ['node', 'controller', 'dns']) await bench.kube.remove(KUBE_KINDS.pod, { namespace: SYSTEM, name: `${name}-1` });
+      await bench.store.membership.requestRemoval(EAST, { force: false, by: 'ann' });
+      const { door, count } = failingAt(bench.kube, at, error);
+      bench.door = door;
+      const isGone = async (): Promise<boolean> => (await bench.store.membership.find(EAST)) === undefined;
+      await untilWell(bench, isGone);
+      return { count: count(), isGone: await isGone(), content: await content(bench.kube) };
+    };
+    const [first] = failures;
+    const clean = await run(NEVER, first!);
+    expect(clean.isGone).toBe(true);
+    expect(clean.content.join()).not.toMatch(/spillway-spoke|spillway-system|172\.30\.9\.9|address-protection/);
+    for (const error of failures) for (let at = 1; at <= clean.count; at += 1) expect({ at, ...(await run(at, error)), count: 0 }).toEqual({ at, ...clean, count: 0 });
   });
 });
 
