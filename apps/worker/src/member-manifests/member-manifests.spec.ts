@@ -39,6 +39,12 @@ describe('what is installed in a member', () => {
     const clusterRole = buildRbac().find(({ object }) => object.kind === 'ClusterRole');
     expect(JSON.stringify(clusterRole)).not.toContain('secrets');
   });
+  it('what runs many times over keeps a small young generation, by an option that Node takes from the environment', () => {
+    const options = (kinds: readonly string[], name: string): string[] => [...JSON.stringify(of(kinds, name)).matchAll(/"NODE_OPTIONS","value":"([^"]*)"/g)].map(([, value]) => value ?? '');
+    expect(options(['DaemonSet'], 'spillway-spoke-node')).toEqual(['--max-semi-space-size=1']);
+    expect(options(['Deployment'], 'spillway-spoke-dns')).toEqual(['--max-semi-space-size=1']);
+    expect(process.allowedNodeEnvironmentFlags.has('--max-semi-space-size')).toBe(true);
+  });
   it('nodes and DNS servers get no rights and no API token', () => {
     const bindings = all.filter(({ object }) => object.kind.endsWith('Binding'));
     expect(JSON.stringify(bindings.map(({ object }) => object['subjects']))).not.toMatch(/spoke-(node|dns)/);
