@@ -17,8 +17,10 @@ const ENDPOINTS = ['10.1.0.2', '10.1.0.3', '10.1.0.4', '10.1.0.5', '10.1.0.6'] a
 const PORTS = [8080, 9090] as const;
 const REFUSED = 'ECONNREFUSED';
 
-const listed = (namespace: LabNamespace, ruleset: NftRuleset): readonly string[] =>
-  listedTableProblems(JSON.parse(namespace.run('nft', '-j', 'list', 'table', 'ip', 'spillway')), ruleset).map(({ message }) => message);
+const listed = (namespace: LabNamespace, { tables }: NftRuleset): readonly string[] => [
+  ...tables.flatMap((table) => listedTableProblems(JSON.parse(namespace.run('nft', '-j', 'list', 'table', table.family, 'spillway')), table).map(({ message }) => message)),
+  ...(namespace.run('nft', 'list', 'tables').match(/spillway/g)?.length === tables.length ? [] : ['there are other tables of ours']),
+];
 
 describeWithRealPackets('nft in the kernel', () => {
   const openers = {
@@ -32,7 +34,7 @@ describeWithRealPackets('nft in the kernel', () => {
       return {
         nft,
         reopen: () => open(namespace.path),
-        kernelProblems: (plan) => Promise.resolve(listed(namespace, buildNftRuleset(plan))),
+        kernelProblems: (ruleset) => Promise.resolve(listed(namespace, ruleset)),
         hasTable: () => Promise.resolve(namespace.run('nft', 'list', 'tables').includes('spillway')),
         flushRuleset: () => Promise.resolve(void namespace.run('nft', 'flush', 'ruleset')),
         end: async () => {
@@ -63,13 +65,13 @@ describeWithRealPackets('nft in the kernel', () => {
           await nft.apply(ruleset);
           expect(listed(namespace, ruleset)).toEqual([]);
         }),
-        { seed, numRuns: 60 },
+        { seed, numRuns: 60, endOnFailure: true },
       );
-    });
+    }, 120_000);
 
     it('loads as text, and netlink finds nothing to change in it', async () => {
-      const [plan] = fc.sample(routingPlanArbitrary, { seed, numRuns: 1 });
-      const ruleset = buildNftRuleset(plan ?? { frontends: [], backends: [], gatewayPorts: [] });
+      const plans = fc.sample(routingPlanArbitrary, { seed, numRuns: 20 });
+      const ruleset = buildNftRuleset(plans.find(({ frontends }) => frontends.some(({ callers }) => callers !== undefined)) ?? { frontends: [], backends: [], gatewayPorts: [] }, { affinity: 'hashed' });
       await nft.remove();
       namespace.nft(ruleset.text);
       expect((await nft.apply(ruleset)).operations).toBe(0);
@@ -85,8 +87,9 @@ describeWithRealPackets('nft in the kernel', () => {
 
     it('says which step the kernel refused and why', async () => {
       const ruleset = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
-      const chains = [...ruleset.chains, { name: 'listener-broken', rules: [[{ kind: 'masquerade' as const }], [{ kind: 'dispatch' as const, map: 'missing' }]] }];
-      await expect(nft.apply({ ...ruleset, chains })).rejects.toMatchObject({ code: 'NFT_REJECTED', kind: 'bug', message: 'ENOENT while adding a rule to chain listener-broken' });
+      const broken = { name: 'listener-broken', rules: [[{ kind: 'masquerade' as const }], [{ kind: 'dispatch' as const, fields: ['destination' as const], map: 'missing' }]] };
+      const tables = ruleset.tables.map((table) => ({ ...table, chains: [...table.chains, broken] }));
+      await expect(nft.apply({ ...ruleset, tables })).rejects.toMatchObject({ code: 'NFT_REJECTED', kind: 'bug', message: 'ENOENT while adding a rule to chain listener-broken of table ip' });
       await nft.apply(ruleset);
       expect(listed(namespace, ruleset)).toEqual([]);
     });
@@ -250,7 +253,7 @@ describeWithRealPackets('nft in the kernel', () => {
             cases += 1;
           }
         }),
-        { seed, numRuns: 60 },
+        { seed, numRuns: 60, endOnFailure: true },
       );
       expect(cases).toBeGreaterThan(200);
     }, 120_000);
@@ -259,7 +262,7 @@ describeWithRealPackets('nft in the kernel', () => {
 
 // Everything that can become of a connection: the tracer asked at both ends of each interval and in the refused rest.
 function possibleOutcomes(ruleset: NftRuleset, host: string, port: number): ReadonlySet<string> {
-  const draws = ruleset.sets.flatMap((set) => (set.kind === 'shares' ? [...set.elements.flatMap(({ from, to }) => [from / set.modulus, to / set.modulus]), (set.modulus - set.rejectedUnits) / set.modulus] : []));
+  const draws = ruleset.tables.flatMap(({ sets }) => sets).flatMap((set) => (set.kind === 'shares' ? [...set.elements.flatMap(({ from, to }) => [from / set.modulus, to / set.modulus]), (set.modulus - set.rejectedUnits) / set.modulus] : []));
   const outcomes = [0, ...draws.filter((draw) => draw < 1)].map((random) => {
     const verdict = tracePacket(ruleset, { hook: 'prerouting', src: CLIENT, dst: host, protocol: 'tcp', dport: port, random });
     return verdict.verdict === 'dnat' ? verdict.to : REFUSED;

@@ -29,7 +29,7 @@ export class NodeMetrics {
     this.#foreignChanges = new Counter({ name: 'spillway_node_foreign_changes_total', help: 'Times that somebody else changed or flushed the table.', registers });
     this.#appliedAt = new Gauge({ name: 'spillway_node_applied_timestamp_seconds', help: 'When the newest ruleset came into force.', registers });
     this.#frontends = new Gauge({ name: 'spillway_node_frontends', help: 'Front-end addresses and ports in force.', registers });
-    this.#unsupported = new Gauge({ name: 'spillway_node_unsupported_listeners', help: 'Listeners that this node does not carry (UDP, IPv6, an address that is taken).', registers });
+    this.#unsupported = new Gauge({ name: 'spillway_node_unsupported_listeners', help: 'What this node does not carry of its plan (an address that is taken, affinity without a time).', registers });
     this.#way = new Gauge({ name: 'spillway_node_nft_way', help: '1 for the way to the kernel that is in use.', labelNames: ['way'], registers });
     const rejected: Counter = new Counter({
       name: 'spillway_node_rejected_connections_total',
@@ -51,7 +51,7 @@ export class NodeMetrics {
     this.#applySeconds.observe(applied.durationMs / 1_000);
     this.#operations.inc(applied.operations);
     this.#appliedAt.set(nowMs / 1_000);
-    this.#frontends.set(ruleset.sets.reduce((count, set) => (set.kind === 'verdicts' ? count + set.elements.length : count), 0));
+    this.#frontends.set(ruleset.tables.flatMap(({ sets }) => sets).reduce((count, set) => (set.kind === 'verdicts' ? count + set.elements.length : count), 0));
     this.#unsupported.set(ruleset.unsupported.length);
   }
 

@@ -138,7 +138,7 @@ describe('the node role', () => {
     await startRole(controller.port, nft, { env: { SPILLWAY_NODE_CHECK_INTERVAL_MS: '1' } });
     controller.setSnapshot(renderXdsSnapshot(planOf('10.1.0.5')));
     await untilAcked(controller);
-    nft.reopen().changeFromOutside(undefined);
+    nft.reopen().changeFromOutside([]);
     await until('the table is back', () => nft.table === textOf(planOf('10.1.0.5')));
   });
 

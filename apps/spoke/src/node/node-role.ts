@@ -38,7 +38,7 @@ export async function startNodeRole(env: Env, parts: NodeRoleParts = {}): Promis
   const clock = parts.clock ?? new SystemClock();
   const registry = createRegistry('spoke-node');
   const metrics = new NodeMetrics(registry, () => keeper.rejectedConnections);
-  const keeper: TableKeeper = new TableKeeper({ openNft: parts.openNft ?? openNft, clock, logger, metrics, restoreIntervalMs: config.restoreIntervalMs });
+  const keeper: TableKeeper = new TableKeeper({ openNft: parts.openNft ?? openNft, clock, logger, metrics, restoreIntervalMs: config.restoreIntervalMs, node: { name: config.nodeName, zone: '', clusterId: undefined } });
   const lastGood = new LastGoodPlan({ ...config.lastGood, clock, logger });
   await restore(keeper, lastGood, logger);
   const updates = new PlanUpdates(keeper, lastGood);

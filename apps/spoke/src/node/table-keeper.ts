@@ -1,5 +1,5 @@
 import { FleetError, isFleetError } from '#domain/fleet';
-import { buildNftRuleset, nftRulesetProblems, type NftRuleset } from '#domain/nft-ruleset';
+import { buildNftRuleset, nftRulesetProblems, type NftNode, type NftRuleset } from '#domain/nft-ruleset';
 import type { RoutingPlan } from '#domain/routing-plan';
 import type { Logger } from '#platform';
 import type { Clock, Nft } from '#ports';
@@ -14,6 +14,8 @@ export interface TableKeeperOptions {
   readonly logger: Logger;
   readonly metrics: NodeMetrics;
   readonly restoreIntervalMs: number;
+  /** Whose tables these are. */
+  readonly node: NftNode;
 }
 
 /** What the kernel shall hold: a ruleset, no table at all, or nothing that we know of yet. */
@@ -68,7 +70,7 @@ export class TableKeeper {
   /** Brings the kernel to a plan and returns when it is in force. An empty plan has no table. */
   async apply(plan: RoutingPlan): Promise<void> {
     const nft = await this.open();
-    const wanted: Wanted = plan.frontends.length === 0 && plan.backends.length === 0 ? { kind: 'none' } : { kind: 'ruleset', ruleset: provenRuleset(plan) };
+    const wanted: Wanted = plan.frontends.length === 0 && plan.backends.length === 0 ? { kind: 'none' } : { kind: 'ruleset', ruleset: await this.#provenRuleset(nft, plan) };
     const before = this.#wanted;
     // Set first: a foreign change that comes meanwhile must restore the newer one, not the older.
     this.#wanted = wanted;
@@ -107,6 +109,15 @@ export class TableKeeper {
     this.#stopped.abort();
     await this.#restoring;
     await this.#nft?.close();
+  }
+
+  // The first ruleset leaves remembered clients where an earlier process had them, later ones where the one before had.
+  async #provenRuleset(nft: Nft, plan: RoutingPlan): Promise<NftRuleset> {
+    const inForce = this.#wanted.kind === 'ruleset' ? { before: this.#wanted.ruleset } : { shareMaps: await nft.shareMaps() };
+    const ruleset = buildNftRuleset(plan, { affinity: nft.affinity, node: this.#options.node, ...inForce });
+    const [problem] = nftRulesetProblems(ruleset);
+    if (problem !== undefined) throw new FleetError('NFT_RULESET_INVALID', 'bug', `${problem.path}: ${problem.message}`);
+    return ruleset;
   }
 
   async #bringAbout(nft: Nft, wanted: Wanted): Promise<void> {
@@ -161,9 +172,3 @@ export class TableKeeper {
   }
 }
 
-function provenRuleset(plan: RoutingPlan): NftRuleset {
-  const ruleset = buildNftRuleset(plan);
-  const [problem] = nftRulesetProblems(ruleset);
-  if (problem !== undefined) throw new FleetError('NFT_RULESET_INVALID', 'bug', `${problem.path}: ${problem.message}`);
-  return ruleset;
-}

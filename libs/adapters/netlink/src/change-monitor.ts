@@ -1,6 +1,6 @@
 import { TABLE_NAME } from '#domain/nft-ruleset';
 
-import { AF_INET, NFNL, NFT_MSG, TABLE_ATTR } from './constants.js';
+import { FAMILY_NUMBERS, NFNL, NFT_MSG, TABLE_ATTR } from './constants.js';
 import { kernelError } from './errno.js';
 import type { Libc } from './libc.js';
 import { NetlinkSocket } from './netlink-socket.js';
@@ -11,10 +11,11 @@ const POLL_ENTRY_LENGTH = 8;
 // A net under the wake-up: nothing is done when it passes, a thread just looks whether it is still wanted.
 const WAIT_MAX_MS = 30_000;
 const EVENTFD_CLOEXEC = 0o2_000_000;
+const OUR_FAMILIES: readonly number[] = Object.values(FAMILY_NUMBERS);
 const ONE = Buffer.from(new BigUint64Array([1n]).buffer);
 
 /**
- * Tells of changes that somebody else makes to our table. Waits in a thread of the pool for the kernel's notifications,
+ * Tells of changes that somebody else makes to our tables. Waits in a thread of the pool for the kernel's notifications,
  * so an idle node does nothing at all. Notifications of our own changes carry our own socket's port.
  */
 export class ChangeMonitor {
@@ -28,6 +29,8 @@ export class ChangeMonitor {
     this.#libc.write(this.#wakeFd, ONE, ONE.length);
   };
   #isClosed = false;
+  // Within the transaction that is being told of, somebody else changed our tables.
+  #isTouched = false;
   #ended: Promise<void> = Promise.resolve();
 
   constructor(libc: Libc, options: { readonly networkNamespace: string | undefined; readonly ownPort: number; readonly onForeignChange: () => void }) {
@@ -52,7 +55,8 @@ export class ChangeMonitor {
       const received = this.#socket.receive();
       if (received.kind === 'empty') return;
       // What was dropped may have been about our table: suspicion costs one read of it, trust could cost traffic.
-      if (received.kind === 'overrun' || received.messages.some((message) => this.#isForeign(message))) this.#onForeignChange();
+      if (received.kind === 'overrun') this.#onForeignChange();
+      else for (const message of received.messages) this.#read(message);
     }
   }
 
@@ -85,9 +89,18 @@ export class ChangeMonitor {
     });
   }
 
+  // A transaction is told of in many messages; the new generation's is the last.
+  #read(message: Message): void {
+    if (nftType(message) !== NFT_MSG.NEWGEN) {
+      this.#isTouched ||= this.#isForeign(message);
+    } else if (this.#isTouched) {
+      this.#isTouched = false;
+      this.#onForeignChange();
+    }
+  }
+
   #isForeign(message: Message): boolean {
-    const type = nftType(message);
-    if (type === undefined || type === NFT_MSG.NEWGEN || message.port === this.#ownPort || familyOf(message) !== AF_INET) return false;
+    if (nftType(message) === undefined || message.port === this.#ownPort || !OUR_FAMILIES.includes(familyOf(message))) return false;
     return textOf(attributesOf(message), TABLE_ATTR.NAME) === TABLE_NAME;
   }
 }

@@ -1,3 +1,5 @@
+import type { NftFamily } from '#domain/nft-ruleset';
+
 // Numbers of the kernel's interface: linux/netlink.h, linux/netfilter/nfnetlink.h, linux/netfilter/nf_tables.h.
 
 /** Flags of a netlink message. */
@@ -30,13 +32,22 @@ export const NFT_MSG = {
   GETSETELEM: 13,
   DELSETELEM: 14,
   NEWGEN: 15,
+  GETGEN: 16,
   NEWOBJ: 18,
   GETOBJ: 19,
   DELOBJ: 20,
 } as const;
 
-/** Address family of IPv4 (and of nf_tables' `ip`). */
-export const AF_INET = 2;
+/** Address families, by nf_tables' names. */
+export const FAMILY_NUMBERS: Readonly<Record<NftFamily, number>> = { ip: 2, ip6: 10 };
+
+/** For messages about no family. */
+export const AF_UNSPEC = 0;
+
+/** The attribute of a batch's beginning that says which generation of the rulesets it was made for. */
+export const BATCH_ATTR = { GENERATION: 1 } as const;
+/** Attributes of a generation. */
+export const GENERATION_ATTR = { ID: 1 } as const;
 
 /** Attributes of a table. */
 export const TABLE_ATTR = { NAME: 1, HANDLE: 4 } as const;
@@ -52,11 +63,13 @@ export const OBJ_ATTR = { TABLE: 1, NAME: 2, TYPE: 3, DATA: 4 } as const;
 export const COUNTER_ATTR = { BYTES: 1, PACKETS: 2 } as const;
 
 /** Attributes of a set. */
-export const SET_ATTR = { TABLE: 1, NAME: 2, FLAGS: 3, KEY_TYPE: 4, KEY_LENGTH: 5, DATA_TYPE: 6, DATA_LENGTH: 7, ID: 10, USERDATA: 13 } as const;
+export const SET_ATTR = { TABLE: 1, NAME: 2, FLAGS: 3, KEY_TYPE: 4, KEY_LENGTH: 5, DATA_TYPE: 6, DATA_LENGTH: 7, DESCRIPTION: 9, ID: 10, TIMEOUT: 11, USERDATA: 13 } as const;
+/** Attributes of a set's description. */
+export const DESCRIPTION_ATTR = { SIZE: 1 } as const;
 /** Attributes of a message about elements. */
 export const ELEMENTS_ATTR = { TABLE: 1, SET: 2, LIST: 3 } as const;
 /** Attributes of one element. */
-export const ELEMENT_ATTR = { KEY: 1, DATA: 2, FLAGS: 3 } as const;
+export const ELEMENT_ATTR = { KEY: 1, DATA: 2, FLAGS: 3, EXPRESSION: 7 } as const;
 /** Attributes of a value in an element or expression. */
 export const DATA_ATTR = { VALUE: 1, VERDICT: 2 } as const;
 /** Attributes of a verdict. */
@@ -66,7 +79,7 @@ export const VERDICT_ATTR = { CODE: 1, CHAIN: 2 } as const;
 export const LIST_ITEM = 1;
 
 /** Flags of a set. */
-export const SET_FLAG = { INTERVAL: 0x04, MAP: 0x08 } as const;
+export const SET_FLAG = { INTERVAL: 0x04, MAP: 0x08, TIMEOUT: 0x10, DYNAMIC: 0x20 } as const;
 
 /** The flag of an element that closes an interval. */
 export const INTERVAL_END = 1;

@@ -1,8 +1,11 @@
 import { TABLE_NAME, type NftOperation } from '#domain/nft-ruleset';
 
-/** What an operation was about to do, for an error's sentence: `adding 3 elements to shares-…`. */
+/** What an operation was about to do, for an error's sentence: `adding 3 elements to shares-… of table ip`. */
 export function describeOperation(operation: NftOperation | undefined): string {
-  if (operation === undefined) return `committing to table ${TABLE_NAME}`;
+  return operation === undefined ? `committing to table ${TABLE_NAME}` : `${describe(operation)} of table ${operation.family}`;
+}
+
+function describe(operation: NftOperation): string {
   switch (operation.op) {
     case 'add-elements':
       return `adding ${operation.set.elements.length} elements to ${operation.set.name}`;

@@ -1,6 +1,6 @@
 import { TABLE_NAME, type NftOperation } from '#domain/nft-ruleset';
 
-import { AF_INET, CHAIN_ATTR, COUNTER_ATTR, HOOK_ATTR, HOOK_NUMBERS, NF_ACCEPT, NFNL, NFT_MSG, NLM, OBJ_ATTR, OBJ_COUNTER, RULE_ATTR, SET_ATTR, TABLE_ATTR } from './constants.js';
+import { CHAIN_ATTR, COUNTER_ATTR, FAMILY_NUMBERS, HOOK_ATTR, HOOK_NUMBERS, NF_ACCEPT, NFNL, NFT_MSG, NLM, OBJ_ATTR, OBJ_COUNTER, RULE_ATTR, SET_ATTR, TABLE_ATTR } from './constants.js';
 import { writeExpressions } from './encode-rule.js';
 import { writeElements, writeSetDeclaration } from './encode-set.js';
 import { MessageWriter } from './message-writer.js';
@@ -14,11 +14,11 @@ export interface EncodedBatch {
   operationOf(sequence: number): NftOperation | undefined;
 }
 
-/** Encodes operations as one batch: the kernel does all of it or nothing. */
-export function encodeBatch(operations: readonly NftOperation[], firstSequence: number): EncodedBatch {
+/** Encodes operations as one batch: the kernel does all of it or nothing; nothing too where its rulesets are of another generation. */
+export function encodeBatch(operations: readonly NftOperation[], firstSequence: number, generation?: number): EncodedBatch {
   const writer = new MessageWriter();
   const firstSequences: number[] = [];
-  writer.border(NFNL.BATCH_BEGIN, firstSequence);
+  writer.border(NFNL.BATCH_BEGIN, firstSequence, generation);
   let sequence = firstSequence + 1;
   for (const operation of operations) {
     firstSequences.push(sequence);
@@ -31,12 +31,13 @@ export function encodeBatch(operations: readonly NftOperation[], firstSequence: 
 
 // Returns how many messages the operation took.
 function writeOperation(writer: MessageWriter, operation: NftOperation, sequence: number): number {
+  const family = FAMILY_NUMBERS[operation.family];
   switch (operation.op) {
     case 'add-table':
-      writeTable(writer, NFT_MSG.NEWTABLE, { flags: NLM.REQUEST | NLM.CREATE, sequence });
+      writeTable(writer, NFT_MSG.NEWTABLE, { family, flags: NLM.REQUEST | NLM.CREATE, sequence });
       return 1;
     case 'delete-table':
-      writeTable(writer, NFT_MSG.DELTABLE, { flags: NLM.REQUEST, sequence });
+      writeTable(writer, NFT_MSG.DELTABLE, { family, flags: NLM.REQUEST, sequence });
       return 1;
     case 'add-counter':
     case 'delete-counter':
@@ -47,9 +48,9 @@ function writeOperation(writer: MessageWriter, operation: NftOperation, sequence
       writeSet(writer, operation, sequence);
       return 1;
     case 'add-elements':
-      return writeElements(writer, { type: NFT_MSG.NEWSETELEM, set: operation.set, sequence });
+      return writeElements(writer, { type: NFT_MSG.NEWSETELEM, family: operation.family, set: operation.set, sequence });
     case 'delete-elements':
-      return writeElements(writer, { type: NFT_MSG.DELSETELEM, set: operation.set, sequence });
+      return writeElements(writer, { type: NFT_MSG.DELSETELEM, family: operation.family, set: operation.set, sequence });
     case 'add-rule':
       writeRule(writer, operation, sequence);
       return 1;
@@ -59,15 +60,15 @@ function writeOperation(writer: MessageWriter, operation: NftOperation, sequence
   }
 }
 
-function writeTable(writer: MessageWriter, type: number, head: { readonly flags: number; readonly sequence: number }): void {
-  const message = writer.begin({ type, family: AF_INET, ...head });
+function writeTable(writer: MessageWriter, type: number, head: { readonly family: number; readonly flags: number; readonly sequence: number }): void {
+  const message = writer.begin({ type, ...head });
   writer.text(TABLE_ATTR.NAME, TABLE_NAME);
   writer.end(message);
 }
 
 function writeCounter(writer: MessageWriter, operation: Extract<NftOperation, { readonly op: 'add-counter' | 'delete-counter' }>, sequence: number): void {
   const isNew = operation.op === 'add-counter';
-  const message = writer.begin({ type: isNew ? NFT_MSG.NEWOBJ : NFT_MSG.DELOBJ, flags: isNew ? NLM.REQUEST | NLM.CREATE : NLM.REQUEST, family: AF_INET, sequence });
+  const message = writer.begin({ type: isNew ? NFT_MSG.NEWOBJ : NFT_MSG.DELOBJ, flags: isNew ? NLM.REQUEST | NLM.CREATE : NLM.REQUEST, family: FAMILY_NUMBERS[operation.family], sequence });
   writer.text(OBJ_ATTR.TABLE, TABLE_NAME);
   writer.text(OBJ_ATTR.NAME, operation.name);
   writer.u32(OBJ_ATTR.TYPE, OBJ_COUNTER);
@@ -82,9 +83,9 @@ function writeCounter(writer: MessageWriter, operation: Extract<NftOperation, { 
 
 function writeSet(writer: MessageWriter, operation: Extract<NftOperation, { readonly op: 'add-set' | 'delete-set' }>, sequence: number): void {
   const isNew = operation.op === 'add-set';
-  const message = writer.begin({ type: isNew ? NFT_MSG.NEWSET : NFT_MSG.DELSET, flags: isNew ? NLM.REQUEST | NLM.CREATE : NLM.REQUEST, family: AF_INET, sequence });
+  const message = writer.begin({ type: isNew ? NFT_MSG.NEWSET : NFT_MSG.DELSET, flags: isNew ? NLM.REQUEST | NLM.CREATE : NLM.REQUEST, family: FAMILY_NUMBERS[operation.family], sequence });
   if (isNew) {
-    writeSetDeclaration(writer, operation.set);
+    writeSetDeclaration(writer, operation.family, operation.set);
     writer.u32(SET_ATTR.ID, sequence);
   } else {
     writer.text(SET_ATTR.TABLE, TABLE_NAME);
@@ -94,11 +95,11 @@ function writeSet(writer: MessageWriter, operation: Extract<NftOperation, { read
 }
 
 function writeRule(writer: MessageWriter, operation: Extract<NftOperation, { readonly op: 'add-rule' }>, sequence: number): void {
-  const message = writer.begin({ type: NFT_MSG.NEWRULE, flags: NLM.REQUEST | NLM.CREATE | NLM.APPEND, family: AF_INET, sequence });
+  const message = writer.begin({ type: NFT_MSG.NEWRULE, flags: NLM.REQUEST | NLM.CREATE | NLM.APPEND, family: FAMILY_NUMBERS[operation.family], sequence });
   writer.text(RULE_ATTR.TABLE, TABLE_NAME);
   writer.text(RULE_ATTR.CHAIN, operation.chain);
   const list = writer.nest(RULE_ATTR.EXPRESSIONS);
-  writeExpressions(writer, operation.rule);
+  writeExpressions(writer, operation.family, operation.rule);
   writer.unnest(list);
   writer.end(message);
 }
@@ -107,14 +108,14 @@ function writeChain(writer: MessageWriter, operation: Extract<NftOperation, { re
   const { chain, op } = operation;
   if (op === 'flush-chain') {
     // Deleting rules without naming one empties the chain.
-    const message = writer.begin({ type: NFT_MSG.DELRULE, flags: NLM.REQUEST, family: AF_INET, sequence });
+    const message = writer.begin({ type: NFT_MSG.DELRULE, flags: NLM.REQUEST, family: FAMILY_NUMBERS[operation.family], sequence });
     writer.text(RULE_ATTR.TABLE, TABLE_NAME);
     writer.text(RULE_ATTR.CHAIN, chain.name);
     writer.end(message);
     return;
   }
   const isNew = op === 'add-chain';
-  const message = writer.begin({ type: isNew ? NFT_MSG.NEWCHAIN : NFT_MSG.DELCHAIN, flags: isNew ? NLM.REQUEST | NLM.CREATE : NLM.REQUEST, family: AF_INET, sequence });
+  const message = writer.begin({ type: isNew ? NFT_MSG.NEWCHAIN : NFT_MSG.DELCHAIN, flags: isNew ? NLM.REQUEST | NLM.CREATE : NLM.REQUEST, family: FAMILY_NUMBERS[operation.family], sequence });
   writer.text(CHAIN_ATTR.TABLE, TABLE_NAME);
   writer.text(CHAIN_ATTR.NAME, chain.name);
   if (isNew && chain.hook !== undefined) {

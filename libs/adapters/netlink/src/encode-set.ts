@@ -1,98 +1,40 @@
-import { assertNever } from '#domain/fleet';
-import { TABLE_NAME, type NftSet } from '#domain/nft-ruleset';
+import { elementParts, SET_LAYOUTS, TABLE_NAME, type NftElementParts, type NftFamily, type NftFieldKind, type NftSet, type NftSetLayout } from '#domain/nft-ruleset';
 
-import type { NFT_MSG} from './constants.js';
-import { AF_INET, DATA_ATTR, DATA_TYPE_VERDICT, ELEMENT_ATTR, ELEMENTS_ATTR, INTERVAL_END, LIST_ITEM, NLM, SET_ATTR, SET_FLAG, VERDICT_ATTR, VERDICT_GOTO } from './constants.js';
+import type { NFT_MSG } from './constants.js';
+import { DATA_ATTR, DATA_TYPE_VERDICT, DESCRIPTION_ATTR, ELEMENT_ATTR, ELEMENTS_ATTR, FAMILY_NUMBERS, INTERVAL_END, LIST_ITEM, NLM, SET_ATTR, SET_FLAG, VERDICT_ATTR, VERDICT_GOTO } from './constants.js';
+import { fieldsLength, pushField } from './fields.js';
 import type { Mark, MessageWriter } from './message-writer.js';
+import { userdataOf } from './set-userdata.js';
 
 /** How the kernel is told what a set or map holds. */
 export interface SetDeclaration {
   readonly flags: number;
   readonly keyType: number;
   readonly keyLength: number;
-  readonly dataType?: number;
-  readonly dataLength?: number;
-  /** What the nft program wants to know to print the set as it was meant; the kernel only keeps it. */
-  readonly userdata: Buffer;
+  readonly dataType: number | undefined;
+  readonly dataLength: number | undefined;
 }
 
-// nft's own numbers for types, six bits each in a concatenation.
-const TYPE = { INTEGER: 4, IP_ADDRESS: 7, PROTOCOL: 12, PORT: 13 } as const;
-const concatenated = (...types: readonly number[]): number => types.reduce((all, type) => (all << 6) | type, 0);
+// nft's own numbers for types, six bits each in a concatenation; a unit is what nft calls an integer.
+const TYPE_UNIT = 4;
+const typeNumber = (family: NftFamily, field: NftFieldKind): number => ({ unit: TYPE_UNIT, address: family === 'ip' ? 7 : 8, protocol: 12, port: 13, mark: 19 })[field];
+const typeOf = (family: NftFamily, fields: readonly NftFieldKind[]): number => fields.reduce((all, field) => (all << 6) | typeNumber(family, field), 0);
 
-/** The declaration of each kind of set. */
-export function declarationOf(set: NftSet): SetDeclaration {
-  switch (set.kind) {
-    case 'addresses':
-      return { flags: 0, keyType: TYPE.IP_ADDRESS, keyLength: 4, userdata: keyOrder(ORDER_BIG) };
-    case 'pairs':
-      return { flags: 0, keyType: concatenated(TYPE.IP_ADDRESS, TYPE.IP_ADDRESS), keyLength: 8, userdata: Buffer.concat([keyOrder(ORDER_NONE), CONCATENATED_KEY]) };
-    case 'verdicts':
-      return {
-        flags: SET_FLAG.MAP,
-        keyType: concatenated(TYPE.IP_ADDRESS, TYPE.PROTOCOL, TYPE.PORT),
-        keyLength: 12,
-        dataType: DATA_TYPE_VERDICT,
-        userdata: Buffer.concat([keyOrder(ORDER_NONE), dataOrder(ORDER_NONE), CONCATENATED_KEY, dataIsInterval(0)]),
-      };
-    case 'shares':
-      return {
-        flags: SET_FLAG.MAP | SET_FLAG.INTERVAL,
-        keyType: TYPE.INTEGER,
-        keyLength: 4,
-        dataType: concatenated(TYPE.IP_ADDRESS, TYPE.PORT),
-        dataLength: 8,
-        userdata: shareMapUserdata(set.modulus),
-      };
-    default:
-      return assertNever(set);
-  }
-}
-
-// Entries of nft's userdata: type, length, value; numbers in host order (little-endian on every machine we run on).
-const ORDER_NONE = 0;
-const ORDER_HOST = 1;
-const ORDER_BIG = 2;
-const entry = (type: number, ...value: readonly Buffer[]): Buffer => {
-  const bytes = Buffer.concat(value);
-  return Buffer.concat([Buffer.of(type, bytes.length), bytes]);
-};
-
-function u32Entry(type: number, value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return entry(type, bytes);
-}
-
-const keyOrder = (order: number): Buffer => u32Entry(0, order);
-const dataOrder = (order: number): Buffer => u32Entry(1, order);
-const keyTypeof = (...expression: readonly Buffer[]): Buffer => entry(3, ...expression);
-const dataTypeof = (...expression: readonly Buffer[]): Buffer => entry(4, ...expression);
-const dataIsInterval = (flag: number): Buffer => u32Entry(6, flag);
-
-const EXPRESSION = { PAYLOAD: 7, CONCATENATION: 13, NUMGEN: 23 } as const;
-const expression = (kind: number, ...details: readonly Buffer[]): readonly Buffer[] => [u32Entry(0, kind), entry(1, ...details)];
-
-const CONCATENATED_KEY = keyTypeof(...expression(EXPRESSION.CONCATENATION));
-
-// nft's numbers for the protocols and fields of "ip daddr" and "tcp dport".
-const IP_DADDR = expression(EXPRESSION.PAYLOAD, u32Entry(0, 12), u32Entry(1, 12));
-const TCP_DPORT = expression(EXPRESSION.PAYLOAD, u32Entry(0, 8), u32Entry(1, 2));
-
-// `typeof numgen random mod M : ip daddr . tcp dport`
-function shareMapUserdata(modulus: number): Buffer {
-  return Buffer.concat([
-    keyOrder(ORDER_HOST),
-    dataOrder(ORDER_NONE),
-    keyTypeof(...expression(EXPRESSION.NUMGEN, u32Entry(0, 1), u32Entry(1, modulus), u32Entry(2, 0))),
-    dataTypeof(...expression(EXPRESSION.CONCATENATION, entry(0, ...IP_DADDR), entry(1, ...TCP_DPORT))),
-    dataIsInterval(0),
-  ]);
+/** The declaration of a kind of set in a family. */
+export function declarationOf(family: NftFamily, { key, data, isInterval, dynamic }: NftSetLayout): SetDeclaration {
+  return {
+    flags: (data === undefined ? 0 : SET_FLAG.MAP) | (isInterval ? SET_FLAG.INTERVAL : 0) | (dynamic === undefined ? 0 : SET_FLAG.DYNAMIC | SET_FLAG.TIMEOUT),
+    keyType: typeOf(family, key),
+    keyLength: fieldsLength(family, key),
+    dataType: data === undefined ? undefined : data === 'verdict' ? DATA_TYPE_VERDICT : typeOf(family, data),
+    dataLength: data === undefined || data === 'verdict' ? undefined : fieldsLength(family, data),
+  };
 }
 
 /** Writes the declaration of a set, but for the number that a batch knows it by. */
-export function writeSetDeclaration(writer: MessageWriter, set: NftSet): void {
-  const declaration = declarationOf(set);
+export function writeSetDeclaration(writer: MessageWriter, family: NftFamily, set: NftSet): void {
+  const { dynamic } = SET_LAYOUTS[set.kind];
+  const declaration = declarationOf(family, SET_LAYOUTS[set.kind]);
   writer.text(SET_ATTR.TABLE, TABLE_NAME);
   writer.text(SET_ATTR.NAME, set.name);
   // The kernel leaves out what is 0, and so do we: declarations are compared when a table is adopted.
@@ -101,15 +43,29 @@ export function writeSetDeclaration(writer: MessageWriter, set: NftSet): void {
   writer.u32(SET_ATTR.KEY_LENGTH, declaration.keyLength);
   if (declaration.dataType !== undefined) writer.u32(SET_ATTR.DATA_TYPE, declaration.dataType);
   if (declaration.dataLength !== undefined) writer.u32(SET_ATTR.DATA_LENGTH, declaration.dataLength);
-  writer.raw(SET_ATTR.USERDATA, declaration.userdata);
+  if (dynamic !== undefined) {
+    const description = writer.nest(SET_ATTR.DESCRIPTION);
+    writer.u32(DESCRIPTION_ATTR.SIZE, dynamic.size);
+    writer.unnest(description);
+    writer.u64(SET_ATTR.TIMEOUT, dynamic.timeoutSeconds * 1_000);
+  }
+  writer.raw(SET_ATTR.USERDATA, userdataOf(family, set));
 }
 
 // A nested attribute's length has 16 bits; a list of elements stays well below.
 const LIST_LENGTH_MAX = 32 * 1024;
 
+/** A change of a set's elements. */
+export interface ElementsChange {
+  readonly type: typeof NFT_MSG.NEWSETELEM | typeof NFT_MSG.DELSETELEM;
+  readonly family: NftFamily;
+  readonly set: NftSet;
+  readonly sequence: number;
+}
+
 /** Writes messages that add or delete elements, as many as their number needs. Returns how many messages that were. */
-export function writeElements(writer: MessageWriter, change: { readonly type: typeof NFT_MSG.NEWSETELEM | typeof NFT_MSG.DELSETELEM; readonly set: NftSet; readonly sequence: number }): number {
-  const { type, set } = change;
+export function writeElements(writer: MessageWriter, { type, family, set, sequence }: ElementsChange): number {
+  const layout = SET_LAYOUTS[set.kind];
   let messageCount = 0;
   let open: { readonly message: Mark; readonly list: Mark } | undefined;
   const close = (): void => {
@@ -118,91 +74,57 @@ export function writeElements(writer: MessageWriter, change: { readonly type: ty
     writer.end(open.message);
     open = undefined;
   };
-  for (const element of rawElements(set)) {
+  for (const element of elementParts(set)) {
     if (open === undefined) {
-      const message = writer.begin({ type, flags: NLM.REQUEST | NLM.CREATE, family: AF_INET, sequence: change.sequence + messageCount });
+      const message = writer.begin({ type, flags: NLM.REQUEST | NLM.CREATE, family: FAMILY_NUMBERS[family], sequence: sequence + messageCount });
       writer.text(ELEMENTS_ATTR.TABLE, TABLE_NAME);
       writer.text(ELEMENTS_ATTR.SET, set.name);
       open = { message, list: writer.nest(ELEMENTS_ATTR.LIST) };
       messageCount += 1;
     }
-    writeElement(writer, element);
+    writeElement(writer, layout, element);
     if (writer.length - open.list > LIST_LENGTH_MAX) close();
   }
   close();
   return messageCount;
 }
 
-type Words = readonly [number, number?, number?];
-
-interface RawElement {
-  readonly key: Words;
-  readonly data?: Words;
-  readonly goto?: string;
-  readonly isIntervalEnd?: boolean;
-}
-
-const TCP = 6;
-
-// Each part of a concatenation takes four bytes, small ones at their beginning.
-function* rawElements(set: NftSet): Generator<RawElement> {
-  switch (set.kind) {
-    case 'addresses':
-      for (const address of set.elements) yield { key: [addressWord(address)] };
-      return;
-    case 'pairs':
-      for (const address of set.elements) yield { key: [addressWord(address), addressWord(address)] };
-      return;
-    case 'verdicts':
-      for (const { address, port, chain } of set.elements) yield { key: [addressWord(address), TCP << 24, port << 16], goto: chain };
-      return;
-    case 'shares':
-      for (const { from, to, address, port } of set.elements) {
-        yield { key: [from], data: [addressWord(address), port << 16] };
-        yield { key: [to + 1], isIntervalEnd: true };
-      }
-      return;
-    default:
-      assertNever(set);
-  }
-}
-
-function writeElement(writer: MessageWriter, element: RawElement): void {
+function writeElement(writer: MessageWriter, { key, data }: NftSetLayout, element: NftElementParts): void {
   const item = writer.nest(LIST_ITEM);
-  if (element.isIntervalEnd === true) writer.u32(ELEMENT_ATTR.FLAGS, INTERVAL_END);
-  const key = writer.nest(ELEMENT_ATTR.KEY);
-  writer.words(DATA_ATTR.VALUE, element.key);
-  writer.unnest(key);
-  if (element.data !== undefined) {
-    const data = writer.nest(ELEMENT_ATTR.DATA);
-    writer.words(DATA_ATTR.VALUE, element.data);
-    writer.unnest(data);
-  }
-  if (element.goto !== undefined) {
-    const data = writer.nest(ELEMENT_ATTR.DATA);
-    const verdict = writer.nest(DATA_ATTR.VERDICT);
-    writer.u32(VERDICT_ATTR.CODE, VERDICT_GOTO);
-    writer.text(VERDICT_ATTR.CHAIN, element.goto);
-    writer.unnest(verdict);
-    writer.unnest(data);
-  }
+  writeValue(writer, ELEMENT_ATTR.KEY, wordsOf(key, element.key));
+  if (element.goto !== undefined) writeGoto(writer, element.goto);
+  else if (element.data !== undefined && data !== undefined && data !== 'verdict') writeValue(writer, ELEMENT_ATTR.DATA, wordsOf(data, element.data));
   writer.unnest(item);
+  if (element.to === undefined) return;
+  // The kernel keeps the end of an interval as an element of its own.
+  const end = writer.nest(LIST_ITEM);
+  writer.u32(ELEMENT_ATTR.FLAGS, INTERVAL_END);
+  writeValue(writer, ELEMENT_ATTR.KEY, [element.to + 1]);
+  writer.unnest(end);
 }
 
-const ZERO = '0'.charCodeAt(0);
-const DOT = '.'.charCodeAt(0);
+function wordsOf(fields: readonly NftFieldKind[], values: readonly (string | number)[]): readonly number[] {
+  const words: number[] = [];
+  for (let index = 0; index < fields.length; index += 1) pushField(words, fields[index] ?? 'unit', values[index] ?? 0);
+  return words;
+}
 
-function addressWord(address: string): number {
-  let word = 0;
-  let octet = 0;
-  for (let at = 0; at < address.length; at += 1) {
-    const code = address.charCodeAt(at);
-    if (code === DOT) {
-      word = (word << 8) | octet;
-      octet = 0;
-    } else {
-      octet = octet * 10 + code - ZERO;
-    }
-  }
-  return (word << 8) | octet;
+function writeValue(writer: MessageWriter, type: number, words: readonly number[]): void {
+  const nest = writer.nest(type);
+  writer.words(DATA_ATTR.VALUE, words);
+  writer.unnest(nest);
+}
+
+function writeGoto(writer: MessageWriter, chain: string): void {
+  const data = writer.nest(ELEMENT_ATTR.DATA);
+  writeGotoVerdict(writer, chain);
+  writer.unnest(data);
+}
+
+/** Writes the verdict that leads to a chain. */
+export function writeGotoVerdict(writer: MessageWriter, chain: string): void {
+  const verdict = writer.nest(DATA_ATTR.VERDICT);
+  writer.u32(VERDICT_ATTR.CODE, VERDICT_GOTO);
+  writer.text(VERDICT_ATTR.CHAIN, chain);
+  writer.unnest(verdict);
 }

@@ -1,4 +1,4 @@
-import { NFNL, NLA, NLM } from './constants.js';
+import { BATCH_ATTR, NFNL, NLA, NLM } from './constants.js';
 
 const HEADER_LENGTH = 16;
 const ATTRIBUTE_HEADER_LENGTH = 4;
@@ -27,9 +27,11 @@ export class MessageWriter {
     return this.#begin((NFNL.SUBSYSTEM << 8) | message.type, { ...message, resourceId: 0 });
   }
 
-  /** Writes a border of a batch. */
-  border(type: typeof NFNL.BATCH_BEGIN | typeof NFNL.BATCH_END, sequence: number): void {
-    this.end(this.#begin(type, { flags: NLM.REQUEST, family: 0, sequence, resourceId: NFNL.SUBSYSTEM }));
+  /** Writes a border of a batch; its beginning may say for which generation of the rulesets it is. */
+  border(type: typeof NFNL.BATCH_BEGIN | typeof NFNL.BATCH_END, sequence: number, generation?: number): void {
+    const message = this.#begin(type, { flags: NLM.REQUEST, family: 0, sequence, resourceId: NFNL.SUBSYSTEM });
+    if (generation !== undefined) this.u32(BATCH_ATTR.GENERATION, generation);
+    this.end(message);
   }
 
   /** Ends a message: fills in its length. */
@@ -74,10 +76,16 @@ export class MessageWriter {
     this.#buffer.write(value, at, 'latin1');
   }
 
-  /** An attribute of one to three numbers of four bytes each: keys and values of elements. */
-  words(type: number, words: readonly [number, number?, number?]): void {
+  /** An attribute of eight bytes. */
+  u64(type: number, value: number): void {
+    const at = this.#attribute(type, 8);
+    this.#buffer.writeBigUInt64BE(BigInt(value), at);
+  }
+
+  /** An attribute of numbers of four bytes each: keys and values of elements. */
+  words(type: number, words: readonly number[]): void {
     let at = this.#attribute(type, words.length * 4);
-    for (const word of words) at = this.#buffer.writeUInt32BE((word ?? 0) >>> 0, at);
+    for (const word of words) at = this.#buffer.writeUInt32BE(word >>> 0, at);
   }
 
   /** An attribute of bytes. */

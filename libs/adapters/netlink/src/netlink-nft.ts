@@ -1,15 +1,33 @@
-import { diffNftRuleset, REJECTED_COUNTER, splitNftOperations, TABLE_NAME, type NftOperation, type NftRuleset } from '#domain/nft-ruleset';
+import {
+  diffNftRuleset,
+  FLOWS_SET,
+  flowOfFields,
+  GAPS_COUNTER,
+  NFT_FAMILIES,
+  REJECTED_COUNTER,
+  SET_LAYOUTS,
+  splitNftOperations,
+  TABLE_NAME,
+  tablesInForce,
+  type NftFamily,
+  type NftFlow,
+  type NftOperation,
+  type NftRuleset,
+  type NftShareMaps,
+  type NftTablesInForce,
+  type NftUnitMap,
+} from '#domain/nft-ruleset';
 import { Nft, type NftApplied } from '#ports';
 
 import { adoptTable } from './adopt-table.js';
 import { ChangeMonitor } from './change-monitor.js';
 import { COUNTER_ATTR, NFT_MSG, OBJ_ATTR, OBJ_COUNTER, TABLE_ATTR } from './constants.js';
-import { ERRNO } from './errno.js';
+import { ERESTART, ERRNO } from './errno.js';
 import { KernelSession, type KernelRefusal } from './kernel-session.js';
 import { loadLibc, type Libc } from './libc.js';
 import { NetlinkSocket } from './netlink-socket.js';
 import { attributesOf, findAttribute, nestedOf } from './parse-messages.js';
-import { readTable } from './read-table.js';
+import { keyFields, packetsOf, readElements, readTable, type KernelTable } from './read-table.js';
 
 /** How to reach the kernel. */
 export interface NetlinkNftOptions {
@@ -17,21 +35,34 @@ export interface NetlinkNftOptions {
   readonly networkNamespace?: string;
 }
 
-// What the kernel says when it does not hold what we think it does: then it is read again, once per apply.
+// What the kernel says when it does not hold what we think it does.
 const STALE_KNOWLEDGE: readonly number[] = [ERRNO.ENOENT, ERRNO.EEXIST, ERRNO.EBUSY];
+// What it says when nobody can know what it holds: somebody was faster, or its answer was lost.
+const UNKNOWN_STATE: readonly number[] = [ERRNO.EINTR, ERRNO.ENOBUFS, ERESTART];
+const APPLY_TRIES_MAX = 5;
+// Somebody who changes tables all the time must not keep us from changing ours: the last tries do not ask.
+const CHECKED_TRIES = 3;
+
+/** What was read back of the kernel, and at which state of its rulesets. */
+interface ReadBack {
+  readonly tables: ReadonlyMap<NftFamily, KernelTable>;
+  readonly generation: number;
+}
 
 /**
- * The node's table over raw netlink. One transaction per change. What the kernel holds is remembered; it is read back at
+ * The node's tables over raw netlink. One transaction per change. What the kernel holds is remembered; it is read back at
  * the first apply, after a foreign change, and when the kernel contradicts the memory.
  */
 export class NetlinkNft extends Nft {
+  override readonly affinity = 'timed';
   readonly #socket: NetlinkSocket;
   readonly #session: KernelSession;
   readonly #monitor: ChangeMonitor;
   readonly #listeners = new Set<() => void>();
-  #known: NftRuleset | undefined;
+  #known: NftTablesInForce | undefined;
+  #read: ReadBack | undefined;
   #applied: NftRuleset | undefined;
-  #handle: bigint | undefined;
+  #handles: string | undefined;
   #foreignChanges = 0;
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -74,7 +105,7 @@ export class NetlinkNft extends Nft {
   }
 
   override exists(): Promise<boolean> {
-    return this.#inTurn(() => this.#readHandle() !== undefined);
+    return this.#inTurn(() => NFT_FAMILIES.some((family) => this.#readHandle(family) !== undefined));
   }
 
   override isIntact(): Promise<boolean> {
@@ -83,14 +114,14 @@ export class NetlinkNft extends Nft {
       if (applied === undefined) return false;
       this.#monitor.check();
       // A table that was made anew has another handle: a net under the notifications.
-      const handle = this.#readHandle();
-      if (this.#handle !== undefined && handle !== this.#handle) this.#known = undefined;
-      this.#handle = handle;
-      if (handle === undefined) this.#known = undefined;
+      const handles = NFT_FAMILIES.map((family) => this.#readHandle(family) ?? '-').join();
+      if (this.#handles !== undefined && handles !== this.#handles) this.#forget();
+      this.#handles = handles;
+      if (!this.#holdsTablesOf(applied)) this.#forget();
       if (this.#known === undefined) {
-        const before = await this.#readBack(applied);
-        if (before === undefined || diffNftRuleset(before, applied).length > 0) return false;
-        this.#known = applied;
+        const before = this.#adopted(await this.#readBack(), applied);
+        if (diffNftRuleset(before, applied).length > 0) return false;
+        this.#known = tablesInForce(applied);
       }
       return true;
     });
@@ -102,24 +133,45 @@ export class NetlinkNft extends Nft {
   }
 
   override rejectedConnections(): Promise<number> {
-    return this.#inTurn(() => {
-      const message = this.#session.get(NFT_MSG.GETOBJ, (writer) => {
-        writer.text(OBJ_ATTR.TABLE, TABLE_NAME);
-        writer.text(OBJ_ATTR.NAME, REJECTED_COUNTER);
-        writer.u32(OBJ_ATTR.TYPE, OBJ_COUNTER);
-      });
-      if (message === 'none') return 0;
-      return Number(findAttribute(nestedOf(attributesOf(message), OBJ_ATTR.DATA), COUNTER_ATTR.PACKETS)?.readBigUInt64BE(0) ?? 0n);
+    return this.#inTurn(() => this.#readCounter(REJECTED_COUNTER));
+  }
+
+  override gapConnections(): Promise<number> {
+    return this.#inTurn(() => this.#readCounter(GAPS_COUNTER));
+  }
+
+  override flows(): Promise<readonly NftFlow[]> {
+    return this.#inTurn(async () => {
+      const flows: NftFlow[] = [];
+      for (const family of NFT_FAMILIES) {
+        const elements = await readElements({ session: this.#session, family }, FLOWS_SET);
+        flows.push(...elements.map((element) => flowOfFields(keyFields(element, family, SET_LAYOUTS.flows.key), packetsOf(element))));
+      }
+      return flows;
+    });
+  }
+
+  override shareMaps(): Promise<NftShareMaps> {
+    return this.#inTurn(async () => {
+      const known = this.#known;
+      const read = known === undefined ? (this.#read ??= await this.#readBack()) : undefined;
+      const of = (family: NftFamily): ReadonlyMap<string, NftUnitMap> => {
+        const table = known?.[family];
+        const sets = read === undefined ? (table === undefined || table === 'none' ? [] : table.sets) : (read.tables.get(family)?.sets ?? []).flatMap(({ content }) => content ?? []);
+        return new Map(sets.flatMap((set) => (set.kind === 'shares' || set.kind === 'owners' ? [[set.name, set]] : [])));
+      };
+      return { ip: of('ip'), ip6: of('ip6') };
     });
   }
 
   override remove(): Promise<void> {
     return this.#inTurn(async () => {
-      this.#known = undefined;
+      this.#forget();
       this.#applied = undefined;
-      // "add" first, so that removing what is not there is no error.
-      const refusal = await this.#session.transact([{ op: 'add-table' }, { op: 'delete-table' }]);
-      if (refusal !== undefined) throw refusal.error;
+      // Only what is there: a kernel without IPv6 has no word for its table.
+      const operations = NFT_FAMILIES.filter((family) => this.#readHandle(family) !== undefined).map((family): NftOperation => ({ op: 'delete-table', family }));
+      const refusal = operations.length === 0 ? undefined : await this.#session.transact(operations);
+      if (refusal !== undefined && refusal.errno !== ERRNO.ENOENT) throw refusal.error;
     });
   }
 
@@ -129,45 +181,98 @@ export class NetlinkNft extends Nft {
     this.#socket.close();
   }
 
-  #readHandle(): bigint | undefined {
-    const message = this.#session.get(NFT_MSG.GETTABLE, (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME));
+  #readHandle(family: NftFamily): bigint | undefined {
+    const message = this.#session.get({ type: NFT_MSG.GETTABLE, family, write: (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME) });
     return message === 'none' ? undefined : findAttribute(attributesOf(message), TABLE_ATTR.HANDLE)?.readBigUInt64BE(0);
   }
 
+  #holdsTablesOf({ tables }: NftRuleset): boolean {
+    return NFT_FAMILIES.every((family) => (this.#readHandle(family) !== undefined) === tables.some((table) => table.family === family));
+  }
+
+  #readCounter(name: string): number {
+    return NFT_FAMILIES.reduce((sum, family) => {
+      const message = this.#session.get({
+        type: NFT_MSG.GETOBJ,
+        family,
+        write: (writer) => {
+          writer.text(OBJ_ATTR.TABLE, TABLE_NAME);
+          writer.text(OBJ_ATTR.NAME, name);
+          writer.u32(OBJ_ATTR.TYPE, OBJ_COUNTER);
+        },
+      });
+      const packets = message === 'none' ? undefined : findAttribute(nestedOf(attributesOf(message), OBJ_ATTR.DATA), COUNTER_ATTR.PACKETS);
+      return sum + Number(packets?.readBigUInt64BE(0) ?? 0n);
+    }, 0);
+  }
+
   async #bringTo(ruleset: NftRuleset): Promise<number> {
-    const isFromMemory = this.#known !== undefined;
-    const foreignChanges = this.#foreignChanges;
-    const operations = diffNftRuleset(this.#known ?? (await this.#readBack(ruleset)), ruleset);
-    this.#known = undefined;
-    this.#handle = undefined;
-    const refusal = await this.#transact(operations);
-    if (refusal !== undefined) {
-      if (isFromMemory && STALE_KNOWLEDGE.includes(refusal.errno)) return this.#bringTo(ruleset);
-      throw refusal.error;
+    for (let attempt = 1; ; attempt += 1) {
+      const isFromMemory = this.#known !== undefined;
+      const { before, generation } = await this.#basis(ruleset);
+      const foreignChanges = this.#foreignChanges;
+      this.#forget();
+      const operations = diffNftRuleset(before, ruleset);
+      const refusal = await this.#transact(operations, attempt <= CHECKED_TRIES ? generation : undefined);
+      if (refusal === undefined) {
+        this.#applied = ruleset;
+        // Somebody changed the tables meanwhile: the listeners were told, and the next apply reads them again.
+        if (this.#foreignChanges === foreignChanges) this.#known = tablesInForce(ruleset);
+        return operations.length;
+      }
+      if (attempt === APPLY_TRIES_MAX || !isWorthAnother(refusal, isFromMemory)) throw refusal.error;
     }
-    this.#applied = ruleset;
-    // Somebody changed the table meanwhile: the listeners were told, and the next apply reads it again.
-    if (this.#foreignChanges === foreignChanges) this.#known = ruleset;
-    return operations.length;
+  }
+
+  // What a change starts from: the memory, or else the kernel, and then at which state it was read.
+  async #basis(ruleset: NftRuleset): Promise<{ readonly before: NftTablesInForce; readonly generation: number | undefined }> {
+    if (this.#known !== undefined) return { before: this.#known, generation: undefined };
+    const read = this.#read ?? (await this.#readBack());
+    return { before: this.#adopted(read, ruleset), generation: read.generation };
   }
 
   // One transaction; where the kernel does not take so much at once, several by the rule of splitNftOperations.
-  async #transact(operations: readonly NftOperation[]): Promise<KernelRefusal | undefined> {
+  async #transact(operations: readonly NftOperation[], generation: number | undefined): Promise<KernelRefusal | undefined> {
     if (operations.length === 0) return undefined;
-    const refusal = await this.#session.transact(operations);
+    const refusal = await this.#session.transact(operations, generation);
     const halves = refusal?.errno === ERRNO.EMSGSIZE ? splitNftOperations(operations) : undefined;
     if (halves === undefined) return refusal;
-    return (await this.#transact(halves[0])) ?? (await this.#transact(halves[1]));
+    return (await this.#transact(halves[0], generation)) ?? (await this.#transact(halves[1], undefined));
   }
 
-  async #readBack(wanted: NftRuleset): Promise<NftRuleset | undefined> {
-    const table = await readTable(this.#session);
-    return table === undefined ? undefined : adoptTable(table, wanted);
+  // All that is read must be of one state, or it may never have been so.
+  async #readBack(): Promise<ReadBack> {
+    for (let attempt = 1; ; attempt += 1) {
+      const generation = this.#session.generation();
+      const tables = new Map<NftFamily, KernelTable>();
+      for (const family of NFT_FAMILIES) {
+        const table = await readTable(this.#session, family);
+        if (table !== undefined) tables.set(family, table);
+      }
+      if (attempt === CHECKED_TRIES || this.#session.generation() === generation) return { tables, generation };
+    }
+  }
+
+  #adopted(read: ReadBack, ruleset: NftRuleset): NftTablesInForce {
+    const of = (family: NftFamily): NftTablesInForce[NftFamily] => {
+      const table = read.tables.get(family);
+      const wanted = ruleset.tables.find((one) => one.family === family);
+      if (table === undefined) return 'none';
+      return wanted === undefined ? undefined : adoptTable(table, wanted);
+    };
+    return { ip: of('ip'), ip6: of('ip6') };
+  }
+
+  #forget(): void {
+    this.#known = undefined;
+    this.#read = undefined;
+    this.#handles = undefined;
   }
 
   #noteForeignChange(): void {
     this.#foreignChanges += 1;
     this.#known = undefined;
+    this.#read = undefined;
     for (const listener of this.#listeners) listener();
   }
 
@@ -179,3 +284,4 @@ export class NetlinkNft extends Nft {
   }
 }
 
+const isWorthAnother = ({ errno }: KernelRefusal, isFromMemory: boolean): boolean => UNKNOWN_STATE.includes(errno) || (isFromMemory && STALE_KNOWLEDGE.includes(errno));

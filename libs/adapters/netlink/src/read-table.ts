@@ -1,9 +1,9 @@
-import { TABLE_NAME, type NftHook, type NftSet, type NftShareElement } from '#domain/nft-ruleset';
+import { SET_LAYOUTS, setOfParts, SHARE_MODULUS, TABLE_NAME, type NftElementParts, type NftFamily, type NftFieldKind, type NftHook, type NftSet, type NftSetLayout } from '#domain/nft-ruleset';
 
 import {
   CHAIN_ATTR,
+  COUNTER_ATTR,
   DATA_ATTR,
-  DATA_TYPE_VERDICT,
   ELEMENT_ATTR,
   ELEMENTS_ATTR,
   HOOK_ATTR,
@@ -15,14 +15,15 @@ import {
   OBJ_COUNTER,
   RULE_ATTR,
   SET_ATTR,
-  SET_FLAG,
   TABLE_ATTR,
   VERDICT_ATTR,
 } from './constants.js';
+import { declarationOf } from './encode-set.js';
+import { fieldWords, readField } from './fields.js';
 import type { KernelSession } from './kernel-session.js';
 import { attributesOf, findAttribute, nestedOf, parseAttributes, textOf, u32Of, type Attribute, type Message } from './parse-messages.js';
 
-/** Our table as the kernel holds it. */
+/** Our table of one family as the kernel holds it. */
 export interface KernelTable {
   readonly counters: readonly string[];
   readonly sets: readonly KernelSet[];
@@ -44,33 +45,42 @@ export interface KernelChain {
   readonly rules: readonly (readonly Attribute[])[];
 }
 
-/** Reads our table out of the kernel; undefined where there is none. */
-export async function readTable(session: KernelSession): Promise<KernelTable | undefined> {
-  const table = session.get(NFT_MSG.GETTABLE, (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME));
+/** Which of our tables a question is about. */
+interface Reading {
+  readonly session: KernelSession;
+  readonly family: NftFamily;
+}
+
+/** Reads our table of a family out of the kernel; undefined where there is none. */
+export async function readTable(session: KernelSession, family: NftFamily): Promise<KernelTable | undefined> {
+  const reading = { session, family };
+  const table = session.get({ type: NFT_MSG.GETTABLE, family, write: (writer) => writer.text(TABLE_ATTR.NAME, TABLE_NAME) });
   if (table === 'none') return undefined;
-  const rules = groupRules(await list(session, NFT_MSG.GETRULE, RULE_ATTR.TABLE));
-  const chains = (await list(session, NFT_MSG.GETCHAIN, CHAIN_ATTR.TABLE)).map((message) => readChain(attributesOf(message), rules));
-  const counters = (await list(session, NFT_MSG.GETOBJ, OBJ_ATTR.TABLE)).map(attributesOf).filter((attributes) => u32Of(attributes, OBJ_ATTR.TYPE) === OBJ_COUNTER);
+  const rules = groupRules(await list(reading, NFT_MSG.GETRULE, RULE_ATTR.TABLE));
+  const chains = (await list(reading, NFT_MSG.GETCHAIN, CHAIN_ATTR.TABLE)).map((message) => readChain(attributesOf(message), rules));
+  const counters = (await list(reading, NFT_MSG.GETOBJ, OBJ_ATTR.TABLE)).map(attributesOf).filter((attributes) => u32Of(attributes, OBJ_ATTR.TYPE) === OBJ_COUNTER);
   const sets: KernelSet[] = [];
-  for (const message of await list(session, NFT_MSG.GETSET, SET_ATTR.TABLE)) sets.push(await readSet(session, attributesOf(message)));
+  for (const message of await list(reading, NFT_MSG.GETSET, SET_ATTR.TABLE)) sets.push(await readSet(reading, attributesOf(message)));
   return { counters: counters.map((attributes) => textOf(attributes, OBJ_ATTR.NAME)), sets, chains };
 }
 
 // Some lists ignore the asked table and hold other people's too. In all of them the table's name is attribute 1.
-async function list(session: KernelSession, type: number, tableAttribute: number): Promise<readonly Message[]> {
-  const messages = await session.dump(type, (writer) => writer.text(tableAttribute, TABLE_NAME));
+async function list({ session, family }: Reading, type: number, tableAttribute: number): Promise<readonly Message[]> {
+  const messages = await session.dump({ type, family, write: (writer) => writer.text(tableAttribute, TABLE_NAME) });
   return messages === 'none' ? [] : messages.filter((message) => textOf(attributesOf(message), tableAttribute) === TABLE_NAME);
 }
 
 function groupRules(messages: readonly Message[]): ReadonlyMap<string, readonly (readonly Attribute[])[]> {
-  const rules = new Map<string, (readonly Attribute[])[]>();
-  for (const attributes of messages.map(attributesOf)) {
+  const byChain = new Map<string, (readonly Attribute[])[]>();
+  for (const message of messages) {
+    const attributes = attributesOf(message);
     const chain = textOf(attributes, RULE_ATTR.CHAIN);
-    const known = rules.get(chain) ?? [];
-    known.push(nestedOf(attributes, RULE_ATTR.EXPRESSIONS));
-    rules.set(chain, known);
+    const expressions = nestedOf(attributes, RULE_ATTR.EXPRESSIONS);
+    const known = byChain.get(chain);
+    if (known === undefined) byChain.set(chain, [expressions]);
+    else known.push(expressions);
   }
-  return rules;
+  return byChain;
 }
 
 function readChain(attributes: readonly Attribute[], rules: ReadonlyMap<string, readonly (readonly Attribute[])[]>): KernelChain {
@@ -89,48 +99,82 @@ function readHook(attributes: readonly Attribute[]): NftHook | undefined {
   return { type, hook, priority: u32Of(nested, HOOK_ATTR.PRIORITY) | 0 };
 }
 
-async function readSet(session: KernelSession, declaration: readonly Attribute[]): Promise<KernelSet> {
+async function readSet(reading: Reading, declaration: readonly Attribute[]): Promise<KernelSet> {
   const name = textOf(declaration, SET_ATTR.NAME);
-  const messages = await session.dump(NFT_MSG.GETSETELEM, (writer) => {
-    writer.text(ELEMENTS_ATTR.TABLE, TABLE_NAME);
-    writer.text(ELEMENTS_ATTR.SET, name);
+  const kind = kindOf(reading.family, declaration);
+  if (kind === undefined) return { name, declaration, content: undefined };
+  const layout = SET_LAYOUTS[kind];
+  const elements = layout.dynamic === undefined ? await readElements(reading, name) : [];
+  const parts = layout.isInterval ? intervalsOf(elements, reading.family, layout) : elements.map((element) => partsOf(element, reading.family, layout));
+  return { name, declaration, content: setOfParts(kind, name, { parts, modulus: SHARE_MODULUS, protocol: 'tcp' }) };
+}
+
+const KINDS = Object.keys(SET_LAYOUTS) as readonly NftSet['kind'][];
+
+// A set is of the kind whose declaration it has.
+const kindOf = (family: NftFamily, declaration: readonly Attribute[]): NftSet['kind'] | undefined =>
+  KINDS.find((kind) => {
+    const { flags, keyType, keyLength, dataType, dataLength } = declarationOf(family, SET_LAYOUTS[kind]);
+    return (
+      u32Of(declaration, SET_ATTR.FLAGS) === flags &&
+      u32Of(declaration, SET_ATTR.KEY_TYPE) === keyType &&
+      u32Of(declaration, SET_ATTR.KEY_LENGTH) === keyLength &&
+      u32Of(declaration, SET_ATTR.DATA_TYPE) === (dataType ?? 0) &&
+      (dataLength === undefined || u32Of(declaration, SET_ATTR.DATA_LENGTH) === dataLength)
+    );
   });
-  const elements = (messages === 'none' ? [] : messages).flatMap((message) => nestedOf(attributesOf(message), ELEMENTS_ATTR.LIST)).map((item) => parseAttributes(item.value));
-  return { name, declaration, content: readContent(name, declaration, elements) };
+
+type Element = readonly Attribute[];
+
+/** The elements of a set of ours as the kernel holds them; none where there is no such set. */
+export async function readElements({ session, family }: Reading, name: string): Promise<readonly Element[]> {
+  const messages = await session.dump({
+    type: NFT_MSG.GETSETELEM,
+    family,
+    write: (writer) => {
+      writer.text(ELEMENTS_ATTR.TABLE, TABLE_NAME);
+      writer.text(ELEMENTS_ATTR.SET, name);
+    },
+  });
+  return messages === 'none' ? [] : messages.flatMap((message) => nestedOf(attributesOf(message), ELEMENTS_ATTR.LIST)).map((item) => parseAttributes(item.value));
 }
 
-function readContent(name: string, declaration: readonly Attribute[], elements: readonly (readonly Attribute[])[]): NftSet | undefined {
-  const flags = u32Of(declaration, SET_ATTR.FLAGS);
-  const keyLength = u32Of(declaration, SET_ATTR.KEY_LENGTH);
-  if ((flags & SET_FLAG.INTERVAL) !== 0) return { kind: 'shares', name, modulus: 0, rejectedUnits: 0, elements: readIntervals(elements) };
-  if (u32Of(declaration, SET_ATTR.DATA_TYPE) === DATA_TYPE_VERDICT) {
-    return { kind: 'verdicts', name, elements: elements.map(readVerdict) };
-  }
-  const addresses = elements.map((element) => addressAt(keyOf(element), 0));
-  if (keyLength === 4) return { kind: 'addresses', name, elements: addresses };
-  return keyLength === 8 ? { kind: 'pairs', name, elements: addresses } : undefined;
+/** The key of an element by its fields. */
+export const keyFields = (element: Element, family: NftFamily, key: readonly NftFieldKind[]): readonly (string | number)[] => readFields(keyOf(element), family, key);
+
+/** How many packets the counter of an element has seen. */
+export const packetsOf = (element: Element): number => Number(findAttribute(nestedOf(nestedOf(element, ELEMENT_ATTR.EXPRESSION), 2), COUNTER_ATTR.PACKETS)?.readBigUInt64BE(0) ?? 0n);
+
+function readFields(bytes: Buffer, family: NftFamily, fields: readonly NftFieldKind[]): readonly (string | number)[] {
+  let at = 0;
+  return fields.map((field) => {
+    const value = readField(bytes, at, family, field);
+    at += 4 * fieldWords(family, field);
+    return value;
+  });
 }
 
-const keyOf = (element: readonly Attribute[]): Buffer => findAttribute(nestedOf(element, ELEMENT_ATTR.KEY), DATA_ATTR.VALUE) ?? Buffer.alloc(12);
-const addressAt = (bytes: Buffer, at: number): string => bytes.subarray(at, at + 4).join('.');
+const LONGEST_KEY = 64;
+const keyOf = (element: Element): Buffer => findAttribute(nestedOf(element, ELEMENT_ATTR.KEY), DATA_ATTR.VALUE) ?? Buffer.alloc(LONGEST_KEY);
 
-function readVerdict(element: readonly Attribute[]): { address: string; protocol: 'tcp'; port: number; chain: string } {
-  const key = keyOf(element);
-  const verdict = nestedOf(nestedOf(element, ELEMENT_ATTR.DATA), DATA_ATTR.VERDICT);
-  return { address: addressAt(key, 0), protocol: 'tcp', port: key.readUInt16BE(8), chain: textOf(verdict, VERDICT_ATTR.CHAIN) };
+function partsOf(element: Element, family: NftFamily, { key, data }: NftSetLayout): NftElementParts {
+  const fields = readFields(keyOf(element), family, key);
+  if (data === undefined) return { key: fields };
+  const nested = nestedOf(element, ELEMENT_ATTR.DATA);
+  if (data === 'verdict') return { key: fields, goto: textOf(nestedOf(nested, DATA_ATTR.VERDICT), VERDICT_ATTR.CHAIN) };
+  return { key: fields, data: readFields(findAttribute(nested, DATA_ATTR.VALUE) ?? Buffer.alloc(LONGEST_KEY), family, data) };
 }
 
 // The kernel keeps the two ends of an interval as two elements, in no promised order.
-function readIntervals(elements: readonly (readonly Attribute[])[]): readonly NftShareElement[] {
-  const isEnd = (element: readonly Attribute[]): boolean => (u32Of(element, ELEMENT_ATTR.FLAGS) & INTERVAL_END) !== 0;
-  const unitOf = (element: readonly Attribute[]): number => keyOf(element).readUInt32BE(0);
+function intervalsOf(elements: readonly Element[], family: NftFamily, layout: NftSetLayout): readonly NftElementParts[] {
+  const isEnd = (element: Element): boolean => (u32Of(element, ELEMENT_ATTR.FLAGS) & INTERVAL_END) !== 0;
+  const unitOf = (element: Element): number => keyOf(element).readUInt32BE(0);
   const ends = elements.filter(isEnd).map(unitOf).sort((a, b) => a - b);
   const starts = elements.filter((element) => !isEnd(element)).sort((a, b) => unitOf(a) - unitOf(b));
   let next = 0;
   return starts.map((element) => {
     const from = unitOf(element);
     while (next < ends.length && (ends[next] ?? 0) <= from) next += 1;
-    const data = findAttribute(nestedOf(element, ELEMENT_ATTR.DATA), DATA_ATTR.VALUE) ?? Buffer.alloc(8);
-    return { from, to: (ends[next] ?? 0x1_0000_0000) - 1, address: addressAt(data, 0), port: data.readUInt16BE(4) };
+    return { ...partsOf(element, family, layout), to: (ends[next] ?? 0x1_0000_0000) - 1 };
   });
 }

@@ -5,7 +5,7 @@ import { TABLE_NAME } from '#domain/nft-ruleset';
 
 import type { NftCommand } from './run-nft.js';
 
-const OUR_TABLE = new RegExp(` ip ${TABLE_NAME}(\\s|$)`);
+const OUR_TABLE = new RegExp(` ip6? ${TABLE_NAME}(\\s|$)`);
 const GENERATION = /^# new generation \d+ by process (\d+)/;
 // Own process ids to remember: more than can have written at once.
 const OWN_PIDS_MAX = 64;

@@ -1,7 +1,8 @@
-import { diffNftRuleset, listedTableProblems, REJECTED_COUNTER, renderNftOperations, TABLE_NAME, type NftOperation, type NftRuleset } from '#domain/nft-ruleset';
+import { diffNftRuleset, flowOfFields, FLOWS_SET, GAPS_COUNTER, listedTableProblems, NFT_FAMILIES, REJECTED_COUNTER, renderNftOperations, TABLE_NAME, tablesInForce, UNKNOWN_TABLES, type NftFamily, type NftFlow, type NftOperation, type NftRuleset, type NftShareMaps, type NftTablesInForce } from '#domain/nft-ruleset';
 import { Nft, type NftApplied } from '#ports';
 
 import { NftMonitor } from './nft-monitor.js';
+import { listedFlows, listedUnitMaps } from './read-listing.js';
 import { isNotFound, nftCommand, runNft, type NftCommand } from './run-nft.js';
 
 /** How to reach the kernel. */
@@ -11,14 +12,16 @@ export interface NftProgramOptions {
 }
 
 /**
- * The node's table by the `nft` program: for machines where the FFI does not load. The same transactions as text; each
+ * The node's tables by the `nft` program: for machines where the FFI does not load. The same transactions as text; each
  * one costs a process that first reads the whole ruleset back, so it is slow where there are thousands of frontends.
  */
 export class NftProgram extends Nft {
+  // The program has no words for looking up what was remembered.
+  override readonly affinity = 'hashed';
   readonly #command: NftCommand;
   readonly #monitor: NftMonitor;
   readonly #listeners = new Set<() => void>();
-  #known: NftRuleset | undefined;
+  #known: NftTablesInForce | undefined;
   #applied: NftRuleset | undefined;
   #foreignChanges = 0;
   #queue: Promise<unknown> = Promise.resolve();
@@ -45,7 +48,7 @@ export class NftProgram extends Nft {
   }
 
   override exists(): Promise<boolean> {
-    return this.#inTurn(async () => (await this.#list(['table', 'ip', TABLE_NAME])) !== undefined);
+    return this.#inTurn(async () => (await this.#listTables()).size > 0);
   }
 
   override isIntact(): Promise<boolean> {
@@ -58,9 +61,24 @@ export class NftProgram extends Nft {
   }
 
   override rejectedConnections(): Promise<number> {
+    return this.#inTurn(() => this.#readCounter(REJECTED_COUNTER));
+  }
+
+  override gapConnections(): Promise<number> {
+    return this.#inTurn(() => this.#readCounter(GAPS_COUNTER));
+  }
+
+  override flows(): Promise<readonly NftFlow[]> {
     return this.#inTurn(async () => {
-      const listed = await this.#list(['counter', 'ip', TABLE_NAME, REJECTED_COUNTER]);
-      return Number(/"packets": (\d+)/.exec(listed ?? '')?.[1] ?? 0);
+      const listed = await Promise.all(NFT_FAMILIES.map((family) => this.#list(['set', family, TABLE_NAME, FLOWS_SET])));
+      return listed.flatMap((text) => (text === undefined ? [] : listedFlows(JSON.parse(text)).map(({ fields, packets }) => flowOfFields(fields, packets))));
+    });
+  }
+
+  override shareMaps(): Promise<NftShareMaps> {
+    return this.#inTurn(async () => {
+      const listed = await this.#listTables();
+      return { ip: listedUnitMaps(listed.get('ip')), ip6: listedUnitMaps(listed.get('ip6')) };
     });
   }
 
@@ -68,7 +86,8 @@ export class NftProgram extends Nft {
     return this.#inTurn(async () => {
       this.#known = undefined;
       this.#applied = undefined;
-      await this.#write([{ op: 'add-table' }, { op: 'delete-table' }]);
+      const operations = [...(await this.#listTables()).keys()].map((family): NftOperation => ({ op: 'delete-table', family }));
+      if (operations.length > 0) await this.#write(operations);
     });
   }
 
@@ -78,23 +97,49 @@ export class NftProgram extends Nft {
   }
 
   async #bringTo(ruleset: NftRuleset): Promise<number> {
-    const before = this.#known ?? ((await this.#isInKernel(ruleset)) ? ruleset : undefined);
+    const before = this.#known ?? (await this.#inForce(ruleset));
     const foreignChanges = this.#foreignChanges;
     const operations = diffNftRuleset(before, ruleset);
     this.#known = undefined;
     if (operations.length > 0) await this.#write(operations);
     this.#applied = ruleset;
-    if (this.#foreignChanges === foreignChanges) this.#known = ruleset;
+    if (this.#foreignChanges === foreignChanges) this.#known = tablesInForce(ruleset);
     return operations.length;
+  }
+
+  // A table is taken over only where it is exactly as wanted: the program's listing says what differs, not what is there.
+  async #inForce(ruleset: NftRuleset): Promise<NftTablesInForce> {
+    const listed = await this.#listTables();
+    const of = (family: NftFamily): NftTablesInForce[NftFamily] => {
+      const content = listed.get(family);
+      const wanted = ruleset.tables.find((table) => table.family === family);
+      if (content === undefined) return 'none';
+      return wanted !== undefined && listedTableProblems(content, wanted).length === 0 ? wanted : UNKNOWN_TABLES[family];
+    };
+    return { ip: of('ip'), ip6: of('ip6') };
+  }
+
+  async #isInKernel(ruleset: NftRuleset): Promise<boolean> {
+    return diffNftRuleset(await this.#inForce(ruleset), ruleset).length === 0;
   }
 
   async #write(operations: readonly NftOperation[]): Promise<void> {
     await runNft(this.#command, { arguments: ['-f', '-'], input: renderNftOperations(operations), onStart: (pid) => this.#monitor.addOwnPid(pid) });
   }
 
-  async #isInKernel(ruleset: NftRuleset): Promise<boolean> {
-    const listed = await this.#list(['table', 'ip', TABLE_NAME]);
-    return listed !== undefined && listedTableProblems(JSON.parse(listed), ruleset).length === 0;
+  async #listTables(): Promise<ReadonlyMap<NftFamily, unknown>> {
+    const listed = new Map<NftFamily, unknown>();
+    for (const family of NFT_FAMILIES) {
+      const text = await this.#list(['table', family, TABLE_NAME]);
+      if (text !== undefined) listed.set(family, JSON.parse(text));
+    }
+    return listed;
+  }
+
+  async #readCounter(name: string): Promise<number> {
+    let sum = 0;
+    for (const family of NFT_FAMILIES) sum += Number(/"packets": (\d+)/.exec((await this.#list(['counter', family, TABLE_NAME, name])) ?? '')?.[1] ?? 0);
+    return sum;
   }
 
   async #list(what: readonly string[]): Promise<string | undefined> {

@@ -1,220 +1,151 @@
-import { byKey, type Problem } from '#domain/fleet';
-import type { Frontend, FrontendListener, PlannedBackend, PlannedEndpoint, RoutingPlan } from '#domain/routing-plan';
+import type { Problem } from '#domain/fleet';
+import type { PlannedBackend, RoutingPlan } from '#domain/routing-plan';
 
-import { isIpv4, isPort } from './ipv4.js';
-import {
-  BASE_HOOKS,
-  FRONTENDS_MAP,
-  HAIRPINS_SET,
-  listenerNames,
-  REJECTED_COUNTER,
-  VIPS_SET,
-  type BaseChainName,
-} from './names.js';
-import {
-  TABLE_NAME,
-  type NftChain,
-  type NftRule,
-  type NftRuleset,
-  type NftSet,
-  type NftShareMap,
-  type NftStatement,
-  type NftVerdictElement,
-} from './nft-ruleset.js';
-import { renderNftRuleset } from './render-nft-ruleset.js';
-import { SHARE_MODULUS, splitUnits, type EndpointUnits } from './split-units.js';
+import { assembleTable, type FamilyParts } from './assemble-table.js';
+import type { NftBuildOptions } from './build-options.js';
+import { buildListener, type BuiltListener, type ListenerContext } from './built-listener.js';
+import { claimListeners, type Claims, type FamilyClaims } from './claims.js';
+import { buildGateway, gatewayProblems, hasSourceOf, portsOfNode } from './gateway-tables.js';
+import { NFT_FAMILIES, type NftFamily, type NftRuleset, type NftTable, type NftUnitMap } from './nft-ruleset.js';
+import { renderNftTables } from './render-nft-ruleset.js';
 
 /**
- * Renders a plan into the node's table. IPv4 and TCP; whatever else the plan holds is listed in `unsupported`. What is
- * built depends on the plan alone; where parts of it are the same objects as in an earlier plan, so are the parts of the
- * ruleset, and comparing the two costs next to nothing.
+ * Renders a plan into a node's tables. What neither can carry is listed in `unsupported`. What is built depends on the plan,
+ * the node and, for clients that shall stay where they are, on what is in force; parts of `before` that did not change are
+ * the same objects again, and building and comparing them costs next to nothing.
  */
-export function buildNftRuleset(plan: RoutingPlan): NftRuleset {
-  const backends = new Map<string, PlannedBackend>(plan.backends.map((backend) => [backend.id, backend]));
-  const { claimed, unsupported, frontends, vips } = claimsOf(plan.frontends);
-  const listeners = claimed.map((claim) => builtListener(claim, backends));
-  const structure = {
-    family: 'ip',
-    table: TABLE_NAME,
-    counters: [REJECTED_COUNTER],
-    // Each list in the order of its names: frontends, hairpins, shares-…, vips; filter-…, listener-…, nat-….
-    sets: [frontends, hairpinsSet(listeners), ...listeners.map(({ shares }) => shares), vips],
-    chains: [...FILTER_CHAINS, ...listeners.map(({ chain }) => chain), ...NAT_CHAINS],
-    unsupported,
-  } as const;
-  return withText(structure);
+export function buildNftRuleset(plan: RoutingPlan, options: NftBuildOptions = {}): NftRuleset {
+  const known = options.before === undefined ? undefined : knownBuilds.get(options.before);
+  const before = known !== undefined && isSameSetting(known.options, options) ? known : undefined;
+  const ports = portsOfNode(plan.gatewayPorts, options.node);
+  const claims = claimsOf(plan, options, before);
+  const backends = backendsOf(plan, before);
+  const families = new Map(
+    familiesOf(claims, options, hasSourceOf(ports, 'ip6')).map((family) => {
+      const inForce = mapsInForce(family, options);
+      const own = { family, claims: claims.families.get(family) ?? NO_CLAIMS, listeners: [], gateway: buildGateway(ports, family, { node: options.node, backend: backends.get }), affinity: options.affinity ?? 'timed' } as const;
+      const context: ListenerContext = { node: options.node, affinity: own.affinity, inForce };
+      const previous = before?.families.get(family);
+      const parts: FamilyParts = { ...own, listeners: builtListeners(own.claims, { backends, context }, previous?.parts) };
+      return [family, { parts, table: assembleTable(parts, previous) }] as const;
+    }),
+  );
+  const tables = [...families.values()].map(({ table }) => table);
+  const unsupported = [...claims.unsupported, ...gatewayProblems(plan.gatewayPorts), ...affinityProblems([...families.values()].map(({ parts }) => parts))];
+  const ruleset = withText({ tables, unsupported });
+  knownBuilds.set(ruleset, { plan, options: settingOf(options), claims, indexes: backends.indexes, families });
+  return ruleset;
 }
 
-function hairpinsSet(listeners: readonly BuiltListener[]): NftSet {
-  const addresses = new Set<string>();
-  for (const { shares } of listeners) for (const { address } of shares.elements) addresses.add(address);
-  return { kind: 'pairs', name: HAIRPINS_SET, elements: [...addresses] };
+/** How a ruleset was built, so that the next one is built from it. */
+interface KnownBuild {
+  readonly plan: RoutingPlan;
+  readonly options: Setting;
+  readonly claims: Claims;
+  readonly indexes: ReadonlyMap<string, number>;
+  readonly families: ReadonlyMap<NftFamily, { readonly parts: FamilyParts; readonly table: NftTable }>;
 }
 
-// Most rulesets are only diffed: at thousands of frontends the text is megabytes that nobody reads.
+const knownBuilds = new WeakMap<NftRuleset, KnownBuild>();
+
+const NO_CLAIMS: FamilyClaims = { listeners: [], users: new Map(), verdicts: [], dispatchChains: [], callerSets: [], vips: [], sockets: [] };
+
+type Setting = Pick<NftBuildOptions, 'node' | 'affinity' | 'families'>;
+
+// Without what it was built from, which would keep all that ever was.
+const settingOf = ({ node, affinity, families }: NftBuildOptions): Setting => ({ ...(node && { node }), ...(affinity && { affinity }), ...(families && { families }) });
+
+const isSameSetting = (a: Setting, b: Setting): boolean => settingKey(a) === settingKey(b);
+const settingKey = ({ node, affinity, families }: Setting): string => JSON.stringify([node?.name, node?.zone, node?.clusterId, affinity, families]);
+
+const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean => a === b || (a.length === b.length && a.every((item, index) => item === b[index]));
+
+const claimsOf = (plan: RoutingPlan, options: NftBuildOptions, before: KnownBuild | undefined): Claims =>
+  before !== undefined && isSameList(before.plan.frontends, plan.frontends) ? before.claims : claimListeners(plan.frontends, options.families ?? NFT_FAMILIES);
+
+// IPv6 is there only where somebody uses it: a node without it must not fail over an empty table.
+const familiesOf = (claims: Claims, options: NftBuildOptions, takesInIpv6: boolean): readonly NftFamily[] =>
+  NFT_FAMILIES.filter((family) => family === 'ip' || ((options.families ?? NFT_FAMILIES).includes(family) && (claims.families.has(family) || takesInIpv6)));
+
+interface Backends {
+  readonly indexes: ReadonlyMap<string, number>;
+  /** Ids of those that are not the objects of before; undefined where that is not known. */
+  readonly changed: readonly string[] | undefined;
+  readonly get: (id: string) => PlannedBackend | undefined;
+}
+
+function backendsOf(plan: RoutingPlan, before: KnownBuild | undefined): Backends {
+  const changed = before === undefined ? undefined : changedIds(before.plan.backends, plan.backends);
+  const indexes = changed !== undefined && before !== undefined ? before.indexes : new Map(plan.backends.map(({ id }, index) => [id, index]));
+  const get = (id: string): PlannedBackend | undefined => {
+    const index = indexes.get(id);
+    return index === undefined ? undefined : plan.backends[index];
+  };
+  return { indexes, changed, get };
+}
+
+// Undefined where backends came, left or moved.
+function changedIds(before: readonly PlannedBackend[], after: readonly PlannedBackend[]): readonly string[] | undefined {
+  if (before.length !== after.length) return undefined;
+  const changed: string[] = [];
+  for (let index = 0; index < after.length; index += 1) {
+    const now = after[index];
+    if (now === undefined || now === before[index]) continue;
+    if (now.id !== before[index]?.id) return undefined;
+    changed.push(now.id);
+  }
+  return changed;
+}
+
+function mapsInForce(family: NftFamily, { before, shareMaps }: NftBuildOptions): (name: string) => NftUnitMap | undefined {
+  const table = before?.tables.find((one) => one.family === family);
+  let byName: ReadonlyMap<string, NftUnitMap> | undefined;
+  return (name) => {
+    // Made when the first sticky listener asks: most changes are to others.
+    byName ??= table === undefined ? (shareMaps?.[family] ?? new Map<string, NftUnitMap>()) : new Map(table.sets.flatMap((set) => (set.kind === 'shares' || set.kind === 'owners' ? [[set.name, set]] : [])));
+    return byName.get(name);
+  };
+}
+
+interface ListenerParts {
+  readonly backends: Backends;
+  readonly context: ListenerContext;
+}
+
+function builtListeners(claims: FamilyClaims, { backends, context }: ListenerParts, previous: FamilyParts | undefined): readonly BuiltListener[] {
+  const build = (index: number, known: BuiltListener | undefined): BuiltListener | undefined => {
+    const claim = claims.listeners[index];
+    if (claim === undefined) return undefined;
+    const used = claim.listener.uses.map((use) => backends.get(use.backend));
+    if (known?.claim.listener === claim.listener && isSameList(known.backends, used)) return known.claim === claim ? known : { ...known, claim };
+    return buildListener(claim, used, context, known);
+  };
+  if (previous?.claims === claims && backends.changed !== undefined) {
+    const listeners = [...previous.listeners];
+    for (const index of new Set(backends.changed.flatMap((id) => claims.users.get(id) ?? []))) {
+      const built = build(index, listeners[index]);
+      if (built !== undefined) listeners[index] = built;
+    }
+    return listeners;
+  }
+  const known = new Map(previous?.listeners.map((built) => [built.claim.suffix, built]));
+  return claims.listeners.flatMap((claim, index) => build(index, known.get(claim.suffix)) ?? []);
+}
+
+function affinityProblems(families: readonly FamilyParts[]): readonly Problem[] {
+  if (families.every(({ affinity }) => affinity === 'timed')) return [];
+  const problems = families.flatMap(({ listeners }) => listeners.flatMap(({ unsupported }) => unsupported));
+  return [...new Map(problems.map((problem) => [problem.path, problem])).values()];
+}
+
+// Most rulesets are only compared: at thousands of frontends the text is megabytes that nobody reads.
 function withText(structure: Omit<NftRuleset, 'text'>): NftRuleset {
   let text: string | undefined;
   return {
     ...structure,
     get text(): string {
-      text ??= renderNftRuleset(structure);
+      text ??= renderNftTables(structure.tables);
       return text;
     },
   };
 }
-
-/** A listener that this table carries, with the names of its chain and map and the addresses that are its own. */
-interface ClaimedListener {
-  readonly chainName: string;
-  readonly mapName: string;
-  readonly listener: FrontendListener;
-  readonly addresses: readonly string[];
-}
-
-interface Claims {
-  readonly claimed: readonly ClaimedListener[];
-  readonly unsupported: readonly Problem[];
-  readonly frontends: NftSet;
-  readonly vips: NftSet;
-}
-
-interface BuiltListener {
-  readonly shares: NftShareMap;
-  readonly chain: NftChain;
-}
-
-// Results by the very objects they were made of. Plans of one node share most of their objects from change to change.
-const knownClaims = new WeakMap<readonly Frontend[], Claims>();
-const knownListeners = new WeakMap<ClaimedListener, { readonly backends: readonly (PlannedBackend | undefined)[]; readonly built: BuiltListener }>();
-
-function claimsOf(frontends: readonly Frontend[]): Claims {
-  const known = knownClaims.get(frontends);
-  if (known !== undefined) return known;
-  const unsupported: Problem[] = [];
-  const claimed = claimedListeners(frontends, unsupported).sort(byKey(({ chainName }) => chainName));
-  const vips = new Set(frontends.flatMap((frontend) => frontend.addresses).filter(isIpv4));
-  const claims: Claims = {
-    claimed,
-    unsupported,
-    frontends: { kind: 'verdicts', name: FRONTENDS_MAP, elements: claimed.flatMap(verdictElements) },
-    vips: { kind: 'addresses', name: VIPS_SET, elements: [...vips] },
-  };
-  knownClaims.set(frontends, claims);
-  return claims;
-}
-
-const verdictElements = ({ addresses, listener, chainName }: ClaimedListener): readonly NftVerdictElement[] =>
-  addresses.map((address) => ({ address, protocol: 'tcp', port: listener.port, chain: chainName }));
-
-function builtListener(claim: ClaimedListener, backends: ReadonlyMap<string, PlannedBackend>): BuiltListener {
-  const used = claim.listener.uses.map((use) => backends.get(use.backend));
-  const known = knownListeners.get(claim);
-  if (known?.backends.every((backend, index) => backend === used[index]) === true) return known.built;
-  const built = buildListener(claim, used);
-  knownListeners.set(claim, { backends: used, built });
-  return built;
-}
-
-// An address and port belong to the first frontend that names them; plans are sorted, so all nodes agree who that is.
-function claimedListeners(frontends: readonly Frontend[], unsupported: Problem[]): ClaimedListener[] {
-  const owners = new Map<string, string>();
-  return frontends.flatMap((frontend) =>
-    frontend.listeners.flatMap((listener) => {
-      const path = `${frontend.namespace}/${frontend.name}/${listener.name}`;
-      if (frontend.callers !== undefined) {
-        unsupported.push({ path, code: 'NFT_CALLERS_UNSUPPORTED', message: `${path} is for callers of namespace ${frontend.callers.namespace} alone; nodes serve every caller alike` });
-        return [];
-      }
-      if (listener.protocol !== 'TCP' || !isPort(listener.port)) {
-        unsupported.push(unsupportedListener(path, listener));
-        return [];
-      }
-      const addresses = frontend.addresses.filter((address) => {
-        const problem = claimProblem({ path, address, port: listener.port }, owners);
-        if (problem !== undefined) unsupported.push(problem);
-        return problem === undefined;
-      });
-      const { kind, namespace, name } = frontend;
-      return addresses.length === 0 ? [] : [{ ...listenerNames({ kind, namespace, name, listener: listener.name }), listener, addresses }];
-    }),
-  );
-}
-
-function unsupportedListener(path: string, listener: FrontendListener): Problem {
-  const message = `listener ${path} is ${listener.protocol} port ${listener.port}; nodes carry TCP ports 1 to 65535 only`;
-  return { path, code: 'NFT_LISTENER_UNSUPPORTED', message };
-}
-
-function claimProblem(claim: { path: string; address: string; port: number }, owners: Map<string, string>): Problem | undefined {
-  const { path, address, port } = claim;
-  if (!isIpv4(address)) {
-    return { path, code: 'NFT_ADDRESS_UNSUPPORTED', message: `address ${address} of ${path} is not IPv4; nodes carry IPv4 only` };
-  }
-  const owner = owners.get(`${address}:${port}`);
-  if (owner !== undefined) {
-    return { path, code: 'NFT_ADDRESS_TAKEN', message: `${address} port ${port} of ${path} already belongs to ${owner}; give it another address` };
-  }
-  owners.set(`${address}:${port}`, path);
-  return undefined;
-}
-
-function buildListener(claim: ClaimedListener, used: readonly (PlannedBackend | undefined)[]): BuiltListener {
-  const { listener, chainName, mapName } = claim;
-  const parts = [...listener.uses.map((use, index) => ({ weight: use.weight, backend: used[index] })), { weight: listener.rejectWeight, backend: undefined }];
-  const shares = shareMap(mapName, splitUnits(parts, isCarried));
-  const chain = knownListeners.get(claim)?.built.chain ?? { name: chainName, rules: listenerRules(mapName) };
-  return { shares, chain };
-}
-
-const isCarried = (endpoint: PlannedEndpoint): boolean => isIpv4(endpoint.address) && isPort(endpoint.port);
-
-function shareMap(name: string, endpoints: readonly EndpointUnits[]): NftShareMap {
-  let from = 0;
-  const elements = endpoints.map(({ address, port, units }) => {
-    const element = { from, to: from + units - 1, address, port };
-    from += units;
-    return element;
-  });
-  return { kind: 'shares', name, modulus: SHARE_MODULUS, rejectedUnits: SHARE_MODULUS - from, elements };
-}
-
-const REJECT_TCP: readonly NftStatement[] = [
-  { kind: 'protocol-tcp' },
-  { kind: 'named-counter', counter: REJECTED_COUNTER },
-  { kind: 'counter' },
-  { kind: 'reject', with: 'tcp reset' },
-];
-
-// The chain ends in our own verdict: a miss in the map must never fall through to kube-proxy's table.
-const listenerRules = (map: string): readonly NftRule[] => [
-  [{ kind: 'protocol-tcp' }, { kind: 'dnat-by-share', map, modulus: SHARE_MODULUS }],
-  REJECT_TCP,
-];
-
-const DISPATCH: readonly NftRule[] = [[{ kind: 'dispatch', map: FRONTENDS_MAP }]];
-
-// After DNAT the destination is no virtual address any more, so one set covers every case that nothing mapped.
-const TO_UNMAPPED_VIP: readonly NftStatement[] = [{ kind: 'connection-new' }, { kind: 'destination-in', set: VIPS_SET }];
-
-const REJECT_UNMAPPED: readonly NftRule[] = [
-  [...TO_UNMAPPED_VIP, ...REJECT_TCP],
-  [...TO_UNMAPPED_VIP, { kind: 'named-counter', counter: REJECTED_COUNTER }, { kind: 'counter' }, { kind: 'reject', with: 'port unreachable' }],
-];
-
-const FROM_VIP: NftStatement = { kind: 'original-destination-in', set: VIPS_SET };
-
-const BASE_RULES: Readonly<Record<BaseChainName, readonly NftRule[]>> = {
-  'nat-prerouting': DISPATCH,
-  'nat-output': DISPATCH,
-  'nat-postrouting': [
-    [FROM_VIP, { kind: 'source-and-destination-in', set: HAIRPINS_SET }, { kind: 'masquerade' }],
-    [FROM_VIP, { kind: 'source-is-local' }, { kind: 'masquerade' }],
-  ],
-  'filter-forward': REJECT_UNMAPPED,
-  'filter-output': REJECT_UNMAPPED,
-};
-
-const baseChains = (...names: readonly BaseChainName[]): readonly NftChain[] => names.map((name) => ({ name, hook: BASE_HOOKS[name], rules: BASE_RULES[name] }));
-
-const FILTER_CHAINS = baseChains('filter-forward', 'filter-output');
-const NAT_CHAINS = baseChains('nat-output', 'nat-postrouting', 'nat-prerouting');

@@ -4,27 +4,33 @@ import fc from 'fast-check';
 import { routingPlanArbitrary, runOperations, testSeed, type TableContent } from '#testing';
 
 import { buildNftRuleset } from './build-nft-ruleset.js';
-import { diffNftRuleset, type NftOperation } from './diff-nft-ruleset.js';
-import type { NftRuleset } from './nft-ruleset.js';
-import { renderNftRuleset } from './render-nft-ruleset.js';
+import { diffNftRuleset, tablesInForce, UNKNOWN_TABLES, type NftOperation } from './diff-nft-ruleset.js';
+import type { NftChain, NftRuleset, NftTable } from './nft-ruleset.js';
+import { renderNftTables } from './render-nft-ruleset.js';
 import { splitNftOperations } from './split-nft-operations.js';
 
-const textOf = (content: TableContent | undefined): string => (content === undefined ? '' : renderNftRuleset({ family: 'ip', table: 'spillway', unsupported: [], ...content }));
+const textOf = (content: TableContent): string => renderNftTables(content);
 const rulesetArbitrary = routingPlanArbitrary.map(buildNftRuleset);
 const EMPTY = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
 
-// What a listener's connections get: the endpoints of its map, or undefined where nothing refuses or serves them.
-function served(content: Pick<NftRuleset, 'sets' | 'chains'>): ReadonlyMap<string, string> {
-  const sets = new Map(content.sets.map((set) => [set.name, set]));
-  const frontends = sets.get('frontends');
-  const verdicts = frontends?.kind === 'verdicts' ? frontends.elements : [];
-  return new Map(
-    verdicts.map(({ address, port, chain }) => {
-      const rules = content.chains.find(({ name }) => name === chain)?.rules ?? [];
-      const maps = rules.flat().flatMap((statement) => (statement.kind === 'dnat-by-share' ? [sets.get(statement.map)] : []));
-      return [`${address}:${port}`, JSON.stringify({ rules, maps })];
-    }),
-  );
+// Where a front end's connections may go by one table: what its chain asks, and what is in there.
+interface Served {
+  readonly rules: string;
+  readonly maps: ReadonlyMap<string, string>;
+}
+
+function served(tables: TableContent): ReadonlyMap<string, Served> {
+  return new Map(tables.flatMap(servedBy));
+}
+
+function servedBy({ family, sets, chains }: NftTable): (readonly [string, Served])[] {
+  const byName = new Map(sets.map((set) => [set.name, set]));
+  const frontends = byName.get('frontends');
+  return (frontends?.kind === 'verdicts' ? frontends.elements : []).map(({ address, protocol, port, chain }) => {
+    const rules = chains.find(({ name }) => name === chain)?.rules ?? [];
+    const maps = rules.flat().flatMap((statement) => ('map' in statement ? [[statement.map, JSON.stringify(byName.get(statement.map))] as const] : []));
+    return [`${family} ${address} ${protocol} ${port}`, { rules: JSON.stringify(rules), maps: new Map(maps) }];
+  });
 }
 
 describe('splitNftOperations', () => {
@@ -32,12 +38,15 @@ describe('splitNftOperations', () => {
   it(`serves every listener as before or as after, wherever a change is cut (seed ${seed})`, () => {
     fc.assert(
       fc.property(rulesetArbitrary, rulesetArbitrary, (before, after) => {
-        let there: TableContent | undefined = before;
-        for (const part of splitDown(diffNftRuleset(before, after))) {
+        let there = before.tables;
+        const [was, willBe] = [served(before.tables), served(after.tables)];
+        for (const part of splitDown(diffNftRuleset(tablesInForce(before), after))) {
           there = runOperations(there, part);
-          if (there === undefined) throw new Error('the table is gone in the middle');
-          for (const [listener, is] of served(there)) expect([served(before).get(listener), served(after).get(listener)]).toContain(is);
-          for (const listener of served(before).keys()) if (served(after).has(listener)) expect(served(there).has(listener)).toBe(true);
+          for (const [listener, is] of served(there)) {
+            expect([was.get(listener)?.rules, willBe.get(listener)?.rules]).toContain(is.rules);
+            for (const [name, map] of is.maps) expect([was.get(listener)?.maps.get(name), willBe.get(listener)?.maps.get(name)]).toContain(map);
+          }
+          for (const listener of was.keys()) if (willBe.has(listener)) expect(served(there).has(listener)).toBe(true);
         }
         expect(textOf(there)).toBe(after.text);
       }),
@@ -46,8 +55,8 @@ describe('splitNftOperations', () => {
   });
 
   it('has nothing to cut in the change of one map', () => {
-    const share = (address: string) => ({ kind: 'shares' as const, name: 'shares-x', modulus: 10, rejectedUnits: 0, elements: [{ from: 0, to: 9, address, port: 80 }] });
-    expect(splitNftOperations([{ op: 'delete-elements', set: share('10.1.0.5') }, { op: 'add-elements', set: share('10.1.0.6') }])).toBeUndefined();
+    const share = (address: string) => ({ kind: 'shares' as const, name: 'shares-x', protocol: 'tcp' as const, modulus: 10, rejectedUnits: 0, elements: [{ from: 0, to: 9, address, port: 80 }] });
+    expect(splitNftOperations([{ op: 'delete-elements', family: 'ip', set: share('10.1.0.5') }, { op: 'add-elements', family: 'ip', set: share('10.1.0.6') }])).toBeUndefined();
   });
 });
 
@@ -62,7 +71,7 @@ describe('diffNftRuleset', () => {
   it(`leads from any table to any other, each step valid (seed ${seed})`, () => {
     fc.assert(
       fc.property(rulesetArbitrary, rulesetArbitrary, (before, after) => {
-        expect(textOf(runOperations(before, diffNftRuleset(before, after)))).toBe(after.text);
+        expect(textOf(runOperations(before.tables, diffNftRuleset(tablesInForce(before), after)))).toBe(after.text);
       }),
       { seed },
     );
@@ -71,7 +80,7 @@ describe('diffNftRuleset', () => {
   it(`makes the table of whatever is there (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.option(rulesetArbitrary, { nil: undefined }), rulesetArbitrary, (there, after) => {
-        expect(textOf(runOperations(there, diffNftRuleset(undefined, after)))).toBe(after.text);
+        expect(textOf(runOperations(there?.tables ?? [], diffNftRuleset(UNKNOWN_TABLES, after)))).toBe(after.text);
       }),
       { seed, numRuns: 50 },
     );
@@ -80,21 +89,22 @@ describe('diffNftRuleset', () => {
   it(`does nothing where nothing differs (seed ${seed})`, () => {
     fc.assert(
       fc.property(routingPlanArbitrary, (plan) => {
-        expect(diffNftRuleset(buildNftRuleset(plan), buildNftRuleset(structuredClone(plan)))).toEqual([]);
+        expect(diffNftRuleset(tablesInForce(buildNftRuleset(plan)), buildNftRuleset(structuredClone(plan)))).toEqual([]);
       }),
       { seed, numRuns: 50 },
     );
   });
 
+  const changedChains = (change: (chain: NftChain) => NftChain): NftRuleset => ({ ...EMPTY, text: '', tables: EMPTY.tables.map((table) => ({ ...table, chains: table.chains.map(change) })) });
+
   it('replaces the table where a declaration changed in place', () => {
-    const chains = EMPTY.chains.map((chain) => (chain.name === 'nat-output' ? { ...chain, hook: { type: 'nat' as const, hook: 'output' as const, priority: -1 } } : chain));
-    const after: NftRuleset = { ...EMPTY, chains };
-    expect(diffNftRuleset(EMPTY, after).slice(0, 3)).toEqual([{ op: 'add-table' }, { op: 'delete-table' }, { op: 'add-table' }]);
+    const after = changedChains((chain) => (chain.name === 'nat-output' ? { ...chain, hook: { type: 'nat', hook: 'output', priority: -1 } } : chain));
+    expect(diffNftRuleset(tablesInForce(EMPTY), after).slice(0, 3)).toEqual([{ op: 'add-table', family: 'ip' }, { op: 'delete-table', family: 'ip' }, { op: 'add-table', family: 'ip' }]);
   });
 
   it('rewrites only the chain whose rules changed', () => {
-    const chains = EMPTY.chains.map((chain) => (chain.name === 'nat-output' ? { ...chain, rules: [] } : chain));
-    const changed = EMPTY.chains.find(({ name }) => name === 'nat-output');
-    expect(diffNftRuleset({ ...EMPTY, chains }, EMPTY)).toEqual([{ op: 'flush-chain', chain: changed }, { op: 'add-rule', chain: 'nat-output', rule: changed?.rules[0] }]);
+    const before = changedChains((chain) => (chain.name === 'nat-output' ? { ...chain, rules: [] } : chain));
+    const changed = EMPTY.tables[0]?.chains.find(({ name }) => name === 'nat-output');
+    expect(diffNftRuleset(tablesInForce(before), EMPTY)).toEqual([{ op: 'flush-chain', family: 'ip', chain: changed }, { op: 'add-rule', family: 'ip', chain: 'nat-output', rule: changed?.rules[0] }]);
   });
 });

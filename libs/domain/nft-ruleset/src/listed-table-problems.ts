@@ -1,15 +1,16 @@
-import { assertNever, type Problem } from '#domain/fleet';
+import type { Problem } from '#domain/fleet';
 
-import type { NftAction, NftChain, NftRule, NftRuleset, NftSet, NftStatement } from './nft-ruleset.js';
-import { setWord } from './render-nft-ruleset.js';
+import { canonicalJson, isJson, listedRule, type Json } from './listed-rule.js';
+import type { NftChain, NftFamily, NftTable } from './nft-ruleset.js';
+import { elementParts, SET_LAYOUTS, setWord, type NftElementParts } from './set-layout.js';
 
 /**
- * Compares what `nft -j list table ip spillway` says with what we meant: every counter, set, map, chain, rule and element,
- * by an independent program's reading of the kernel. No problem means that they are the same. Handles and counts do not
- * matter.
+ * Compares what `nft -j list table FAMILY spillway` says with what we meant: every counter, set, map, chain, rule and element,
+ * by an independent program's reading of the kernel. No problem means that they are the same. Handles, counts and what
+ * packets fill in by themselves do not matter.
  */
-export function listedTableProblems(listed: unknown, ruleset: NftRuleset): readonly Problem[] {
-  const want = new Map(wantedFacts(ruleset));
+export function listedTableProblems(listed: unknown, table: NftTable): readonly Problem[] {
+  const want = new Map(wantedFacts(table));
   const got = new Map(listedFacts(listed));
   const missing = [...want.keys()].filter((key) => !got.has(key)).map((key) => problem(key, 'NFT_LIST_MISSING', 'is not in the kernel'));
   const foreign = [...got.keys()].filter((key) => !want.has(key)).map((key) => problem(key, 'NFT_LIST_FOREIGN', 'is in the kernel and not ours'));
@@ -22,98 +23,34 @@ export function listedTableProblems(listed: unknown, ruleset: NftRuleset): reado
 
 // A key says which thing, a fact says what it is, both as text.
 type Fact = readonly [key: string, fact: string];
-type Json = Readonly<Record<string, unknown>>;
 
-const SHOWN_LENGTH_MAX = 200;
+const SHOWN_LENGTH_MAX = 400;
 const shorten = (text: string): string => (text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text);
 const problem = (path: string, code: string, message: string): Problem => ({ path, code, message: `${path} ${message}` });
-const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-// JSON text with sorted keys, without what changes by itself.
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isJson(value)) return JSON.stringify(value) ?? 'null';
-  const entries = Object.entries(value).filter(([key]) => key !== 'packets' && key !== 'bytes' && key !== 'handle');
-  return `{${entries
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, inner]) => `${key}:${canonical(inner)}`)
-    .join(',')}}`;
-}
-
-function wantedFacts(ruleset: NftRuleset): readonly Fact[] {
+function wantedFacts({ family, counters, sets, chains }: NftTable): readonly Fact[] {
   return [
-    ...ruleset.counters.map((name): Fact => [`counter ${name}`, '']),
-    ...ruleset.sets.flatMap((set): readonly Fact[] => [
-      [`${setWord(set)} ${set.name}`, set.kind === 'shares' ? 'interval' : ''],
-      ...listedElements(set).map((element): Fact => [`element ${canonical(element)} of ${set.name}`, '']),
-    ]),
-    ...ruleset.chains.flatMap((chain): readonly Fact[] => [
-      [`chain ${chain.name}`, hookFact(chain)],
-      ...chain.rules.map((rule, index): Fact => [`rule ${index} of ${chain.name}`, canonical(listedRule(rule))]),
-    ]),
+    ...counters.map((name): Fact => [`counter ${name}`, '']),
+    ...sets.flatMap((set): readonly Fact[] => {
+      const { isInterval, dynamic } = SET_LAYOUTS[set.kind];
+      const flags = dynamic === undefined ? (isInterval ? 'interval' : '') : `timeout size ${dynamic.size} timeout ${dynamic.timeoutSeconds}`;
+      return [[`${setWord(set)} ${set.name}`, flags], ...elementParts(set).map((element): Fact => [`element ${canonicalJson(listedElement(element))} of ${set.name}`, ''])];
+    }),
+    ...chains.flatMap((chain): readonly Fact[] => [[`chain ${chain.name}`, hookFact(chain)], ...ruleFacts(family, chain)]),
   ];
 }
 
+const ruleFacts = (family: NftFamily, chain: NftChain): readonly Fact[] => chain.rules.map((rule, index): Fact => [`rule ${index} of ${chain.name}`, canonicalJson(listedRule(family, rule))]);
+
 const hookFact = ({ hook }: NftChain): string => (hook === undefined ? '' : `${hook.type} ${hook.hook} ${hook.priority} accept`);
 
-function listedElements(set: NftSet): readonly unknown[] {
-  switch (set.kind) {
-    case 'addresses':
-      return set.elements;
-    case 'pairs':
-      return set.elements.map((address) => ({ concat: [address, address] }));
-    case 'verdicts':
-      return set.elements.map(({ address, protocol, port, chain }) => [{ concat: [address, protocol, port] }, { goto: { target: chain } }]);
-    case 'shares':
-      return set.elements.map(({ from, to, address, port }) => [from === to ? from : { range: [from, to] }, { concat: [address, port] }]);
-    default:
-      return assertNever(set);
-  }
+function listedElement({ key, to, data, goto }: NftElementParts): unknown {
+  const keyJson = to === undefined ? one(key) : to === key[0] ? to : { range: [key[0], to] };
+  if (goto !== undefined) return [keyJson, { goto: { target: goto } }];
+  return data === undefined ? keyJson : [keyJson, one(data)];
 }
 
-const listedRule = (rule: NftRule): readonly unknown[] => rule.map(listedStatement);
-
-const match = (left: unknown, right: string, op = '=='): unknown => ({ match: { op, left, right } });
-const field = (protocol: string, name: string): unknown => ({ payload: { protocol, field: name } });
-const meta = (key: string): unknown => ({ meta: { key } });
-
-function listedStatement(statement: NftStatement): unknown {
-  switch (statement.kind) {
-    case 'protocol-tcp':
-      return match(meta('l4proto'), 'tcp');
-    case 'connection-new':
-      return match({ ct: { key: 'state' } }, 'new', 'in');
-    case 'destination-in':
-      return match(field('ip', 'daddr'), `@${statement.set}`);
-    case 'original-destination-in':
-      return match({ ct: { key: 'ip daddr', dir: 'original' } }, `@${statement.set}`);
-    case 'source-and-destination-in':
-      return match({ concat: [field('ip', 'saddr'), field('ip', 'daddr')] }, `@${statement.set}`);
-    case 'source-is-local':
-      return match({ fib: { result: 'type', flags: ['saddr'] } }, 'local');
-    default:
-      return listedAction(statement);
-  }
-}
-
-function listedAction(action: NftAction): unknown {
-  switch (action.kind) {
-    case 'dispatch':
-      return { vmap: { key: { concat: [field('ip', 'daddr'), meta('l4proto'), field('th', 'dport')] }, data: `@${action.map}` } };
-    case 'dnat-by-share':
-      return { dnat: { family: 'ip', addr: { map: { key: { numgen: { mode: 'random', mod: action.modulus, offset: 0 } }, data: `@${action.map}` } } } };
-    case 'counter':
-      return { counter: {} };
-    case 'named-counter':
-      return { counter: action.counter };
-    case 'reject':
-      return { reject: action.with === 'tcp reset' ? { type: 'tcp reset' } : { type: 'icmp', expr: 'port-unreachable' } };
-    case 'masquerade':
-      return { masquerade: null };
-    default:
-      return assertNever(action);
-  }
-}
+const one = (values: readonly unknown[]): unknown => (values.length === 1 ? values[0] : { concat: values });
 
 function listedFacts(listed: unknown): readonly Fact[] {
   const objects = isJson(listed) && Array.isArray(listed['nftables']) ? (listed['nftables'] as readonly unknown[]) : [];
@@ -129,18 +66,25 @@ function objectFacts(kind: string, value: Json, ruleCounts: Map<string, number>)
       return [];
     case 'set':
     case 'map':
-      return [[`${kind} ${name}`, list(value['flags']).map(String).join()], ...list(value['elem']).map((element): Fact => [`element ${canonical(element)} of ${name}`, ''])];
+      return setFacts(kind, name, value);
     case 'chain':
       return [[`chain ${name}`, value['hook'] === undefined ? '' : [value['type'], value['hook'], value['prio'], value['policy']].map(String).join(' ')]];
     case 'rule': {
       const chain = String(value['chain']);
       const index = ruleCounts.get(chain) ?? 0;
       ruleCounts.set(chain, index + 1);
-      return [[`rule ${index} of ${chain}`, canonical(value['expr'])]];
+      return [[`rule ${index} of ${chain}`, canonicalJson(value['expr'])]];
     }
     default:
       return [[`${kind} ${name}`, '']];
   }
+}
+
+function setFacts(kind: string, name: string, value: Json): readonly Fact[] {
+  const flags = list(value['flags']).map(String).sort().join();
+  // The program lists no flag for what packets fill, but the time that goes with it.
+  if (flags.includes('timeout')) return [[`${kind} ${name}`, `${flags} size ${String(value['size'])} timeout ${String(value['timeout'])}`]];
+  return [[`${kind} ${name}`, flags], ...list(value['elem']).map((element): Fact => [`element ${canonicalJson(element)} of ${name}`, ''])];
 }
 
 // nft writes a list of one as the one.

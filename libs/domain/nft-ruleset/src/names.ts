@@ -1,18 +1,51 @@
 import { digest } from '#domain/fleet';
 
-import type { NftHook } from './nft-ruleset.js';
+import type { NftHook, NftProtocol } from './nft-ruleset.js';
 
-/** Every virtual address of the plan, also those without a usable listener: what reaches them unmapped is refused. */
+/** Addresses that are ours alone: what reaches them unmapped is refused. */
 export const VIPS_SET = 'vips';
+
+/** Every front-end address, protocol and port that we translate: whose connections may be masqueraded and are counted. */
+export const LISTENERS_SET = 'listeners';
+
+/** Those of them that refuse connections on purpose. */
+export const REFUSING_SET = 'refusing';
 
 /** Pairs (endpoint, same endpoint): a pod that reached itself through a virtual address. */
 export const HAIRPINS_SET = 'hairpins';
 
+/** Gateways of other clusters: they answer to nodes, not to pods of networks that they do not know. */
+export const GATEWAYS_SET = 'gateways';
+
+/** Who may call which port of this gateway node. */
+export const GATEWAY_SOURCES_SET = 'gateway-sources';
+
+/** Protocol and port of this gateway node → the chain that lets members in. */
+export const GATEWAY_PORTS_MAP = 'gateway-ports';
+
 /** Front-end address, protocol and port → the listener's chain. */
 export const FRONTENDS_MAP = 'frontends';
 
+/** Caller and front end → the unit that its connections go by. */
+export const AFFINITY_MAP = 'affinity';
+
+/** New connections by listener and endpoint. */
+export const FLOWS_SET = 'flows';
+
 /** Connections that any rule of the table refused. */
 export const REJECTED_COUNTER = 'rejected';
+
+/** Connections that a listener refused although all of its units lead somewhere: a fault of ours. */
+export const GAPS_COUNTER = 'gaps';
+
+/** The chain that refuses, each protocol in its own words; `reject` itself is a word of nft. */
+export const REJECT_CHAIN = 'rejection';
+
+/** The chain that a listener's connections end in where its maps have nothing for them. */
+export const REFUSE_CHAIN = 'refuse';
+
+/** The chain of a new connection that one of our listeners has translated, on its way out of the node. */
+export const TRANSLATED_CHAIN = 'translated';
 
 /** The base chains and where each stands (README: why these priorities). */
 export const BASE_HOOKS = {
@@ -37,13 +70,31 @@ export interface ListenerKey {
   readonly namespace: string;
   readonly name: string;
   readonly listener: string;
+  readonly protocol: NftProtocol;
+  /** The namespace whose pods alone it is for. */
+  readonly callers: string | undefined;
 }
 
-/** The names of a listener's chain and of its map from random units to endpoints: readable, and unique by a digest. */
-export function listenerNames(key: ListenerKey): { readonly chainName: string; readonly mapName: string } {
-  const unique = digest(`${key.kind}/${key.namespace}/${key.name}/${key.listener}`).slice(0, DIGEST_LENGTH);
-  // nft's own word for a name: letters, digits and / - _ . only. Nothing of a plan can end the word and start another.
-  const readable = `${key.namespace}/${key.name}/${key.listener}`.replace(/[^a-zA-Z0-9/_.-]/g, '_');
-  const suffix = `${unique}-${readable.slice(0, READABLE_LENGTH_MAX)}`;
-  return { chainName: `listener-${suffix}`, mapName: `shares-${suffix}` };
+/**
+ * The end of the names of everything that one listener has: readable, and unique by a digest. Behind `listener-` its chain,
+ * behind `shares-` and `owners-` its maps, behind `callers-` the set of whom it is for.
+ */
+export function listenerSuffix(key: ListenerKey): string {
+  const { kind, namespace, name, listener, protocol, callers } = key;
+  // The protocol is part of what a map is declared as, and that cannot change in place.
+  const unique = `${kind}/${namespace}/${name}/${listener}${protocol === 'udp' ? '/udp' : ''}${callers === undefined ? '' : `@${callers}`}`;
+  return suffix(unique, `${namespace}/${name}/${listener}`);
 }
+
+/** A name's end: twelve digits of a digest, and what people want to read. */
+export function suffix(unique: string, readable: string): string {
+  // nft's own word for a name: letters, digits and / - _ . only. Nothing of a plan can end the word and start another.
+  const word = readable.replace(/[^a-zA-Z0-9/_.-]/g, '_');
+  return `${digest(unique).slice(0, DIGEST_LENGTH)}-${word.slice(0, READABLE_LENGTH_MAX)}`;
+}
+
+/** The number of one provider of one backend in a map of owners. Never 0. */
+export const ownerNumber = (backend: string, clusterId: string): number => Number.parseInt(digest(`${backend} ${clusterId}`).slice(0, 8), 16) || 1;
+
+/** The end of the name of an owner's own map of shares. */
+export const ownerSuffix = (listener: string, owner: number): string => `${listener}/${owner.toString(16).padStart(8, '0')}`;

@@ -1,24 +1,27 @@
 import type { Problem } from '#domain/fleet';
 
-import type { NftRuleset, NftShareMap } from './nft-ruleset.js';
+import type { NftChain, NftRuleset, NftSet, NftStatement, NftTable, NftUnitMap } from './nft-ruleset.js';
+import { SET_LAYOUTS } from './set-layout.js';
+import { setNamesOf } from './statement-names.js';
 
 /**
- * Proves that a share map tiles its modulus: intervals in order, none empty, none overlapping, no gap between them, and
- * mapped plus rejected units make up the whole. No problem means that every draw has exactly one outcome.
+ * Proves that a map of units tiles its modulus: intervals in order, none empty, none overlapping, and mapped plus rejected
+ * units make up the whole. No problem means that every draw has exactly one outcome.
  */
-export function shareMapProblems(map: NftShareMap): readonly Problem[] {
+export function unitMapProblems(map: NftUnitMap): readonly Problem[] {
   const problems: Problem[] = [];
   let next = 0;
+  let covered = 0;
   map.elements.forEach((element, index) => {
     const { from, to } = element;
     const say = (code: string, message: string): number => problems.push({ path: `${map.name}[${index}]`, code: `NFT_INTERVAL_${code}`, message });
     if (!Number.isInteger(from) || !Number.isInteger(to) || to < from || from < 0 || to >= map.modulus) say('INVALID', `interval ${from}-${to} is not within 0-${map.modulus - 1}`);
     if (from < next) say('OVERLAP', `unit ${from} already leads elsewhere`);
-    if (from > next) say('GAP', `units ${next}-${from - 1} lead nowhere`);
     next = to + 1;
+    covered += to - from + 1;
   });
-  if (next + map.rejectedUnits !== map.modulus) {
-    const message = `${next} mapped and ${map.rejectedUnits} rejected units do not make ${map.modulus}`;
+  if (covered + map.rejectedUnits !== map.modulus) {
+    const message = `${covered} mapped and ${map.rejectedUnits} rejected units do not make ${map.modulus}`;
     problems.push({ path: map.name, code: 'NFT_SHARES_INCOMPLETE', message });
   }
   return problems;
@@ -26,35 +29,47 @@ export function shareMapProblems(map: NftShareMap): readonly Problem[] {
 
 const NONE: readonly Problem[] = [];
 
-// Rulesets of one node share most of their maps from change to change; what was proven once stays proven.
-const proven = new WeakSet<NftShareMap>();
+// Rulesets of one node share most of their objects from change to change; what was proven once stays proven.
+const provenMaps = new WeakSet<NftUnitMap>();
+const provenNames = new WeakMap<readonly NftChain[], { readonly sets: readonly NftSet[]; readonly counters: readonly string[] }>();
 
-function newShareMapProblems(map: NftShareMap): readonly Problem[] {
-  if (proven.has(map)) return NONE;
-  const problems = shareMapProblems(map);
-  if (problems.length === 0) proven.add(map);
+function newUnitMapProblems(map: NftUnitMap): readonly Problem[] {
+  if (provenMaps.has(map)) return NONE;
+  const problems = unitMapProblems(map);
+  if (problems.length === 0) provenMaps.add(map);
   return problems;
 }
 
 /** Everything that would make a ruleset lie or not load: untiled shares, verdicts and rules that name what is not there. */
-export function nftRulesetProblems(ruleset: NftRuleset): readonly Problem[] {
-  const sets = new Set(ruleset.sets.map((set) => set.name));
-  const chains = new Set(ruleset.chains.map((chain) => chain.name));
-  const counters = new Set(ruleset.counters);
+export const nftRulesetProblems = ({ tables }: Pick<NftRuleset, 'tables'>): readonly Problem[] => tables.flatMap(tableProblems);
+
+function tableProblems(table: NftTable): readonly Problem[] {
+  const problems: Problem[] = [];
+  for (const set of table.sets) if (set.kind === 'shares' || set.kind === 'owners') problems.push(...newUnitMapProblems(set));
+  if (problems.length === 0 && !areNamesProven(table)) problems.push(...nameProblems(table));
+  if (problems.length === 0) provenNames.set(table.chains, table);
+  return problems;
+}
+
+// The same chains, and sets of the same names, of which those with verdicts are the same: then no name can be missing.
+function areNamesProven({ chains, sets, counters }: NftTable): boolean {
+  const proven = provenNames.get(chains);
+  return proven?.sets.length === sets.length && proven.counters === counters && sets.every((set, index) => set === proven.sets[index] || (!hasVerdicts(set) && set.name === proven.sets[index]?.name));
+}
+
+const hasVerdicts = (set: NftSet): boolean => SET_LAYOUTS[set.kind].data === 'verdict';
+
+function nameProblems({ sets, chains, counters }: NftTable): readonly Problem[] {
+  const setNames = new Set(sets.map((set) => set.name));
+  const chainNames = new Set(chains.map((chain) => chain.name));
   const missing = (path: string, kind: string, name: string): Problem => ({ path, code: 'NFT_NAME_UNKNOWN', message: `${kind} ${name} is not in the table` });
+  const ofStatement = (path: string, statement: NftStatement): readonly Problem[] => [
+    ...('chain' in statement && !chainNames.has(statement.chain) ? [missing(path, 'chain', statement.chain)] : NONE),
+    ...setNamesOf(statement).filter((name) => !setNames.has(name)).map((name) => missing(path, 'set or map', name)),
+    ...('counter' in statement && !counters.includes(statement.counter) ? [missing(path, 'counter', statement.counter)] : NONE),
+  ];
   return [
-    ...ruleset.sets.flatMap((set) => (set.kind === 'shares' ? newShareMapProblems(set) : NONE)),
-    ...ruleset.sets.flatMap((set) =>
-      set.kind === 'verdicts' ? set.elements.filter(({ chain }) => !chains.has(chain)).map(({ chain }) => missing(set.name, 'chain', chain)) : [],
-    ),
-    ...ruleset.chains.flatMap((chain) =>
-      chain.rules.flatMap((rule) =>
-        rule.flatMap((statement) => {
-          if ('set' in statement) return sets.has(statement.set) ? NONE : [missing(chain.name, 'set', statement.set)];
-          if ('map' in statement) return sets.has(statement.map) ? NONE : [missing(chain.name, 'map', statement.map)];
-          return !('counter' in statement) || counters.has(statement.counter) ? NONE : [missing(chain.name, 'counter', statement.counter)];
-        }),
-      ),
-    ),
+    ...sets.flatMap((set) => (set.kind === 'verdicts' || set.kind === 'port-verdicts' ? set.elements.filter(({ chain }) => !chainNames.has(chain)).map(({ chain }) => missing(set.name, 'chain', chain)) : NONE)),
+    ...chains.flatMap((chain) => chain.rules.flatMap((rule) => rule.flatMap((statement) => ofStatement(chain.name, statement)))),
   ];
 }

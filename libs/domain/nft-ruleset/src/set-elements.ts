@@ -1,6 +1,4 @@
-import { assertNever } from '#domain/fleet';
-
-import type { NftSet, NftShareElement, NftVerdictElement } from './nft-ruleset.js';
+import type { NftSet } from './nft-ruleset.js';
 
 /** What leaves a set and what enters it, each as a set of the same kind and name. */
 export interface SetElementsDiff {
@@ -8,34 +6,37 @@ export interface SetElementsDiff {
   readonly come: NftSet;
 }
 
+/** An element of whatever set. */
+export type NftElement = NftSet['elements'][number];
+
 /** Compares the elements of two states of one set or map. An element whose data changed leaves and enters. */
 export function diffSetElements(before: NftSet, after: NftSet): SetElementsDiff {
-  switch (after.kind) {
-    case 'addresses':
-    case 'pairs': {
-      const { gone, come } = compare(before.kind === after.kind ? before.elements : [], after.elements, (text) => text);
-      return { gone: { ...after, elements: gone }, come: { ...after, elements: come } };
-    }
-    case 'verdicts': {
-      const { gone, come } = compare(before.kind === after.kind ? before.elements : [], after.elements, verdictKey);
-      return { gone: { ...after, elements: gone }, come: { ...after, elements: come } };
-    }
-    case 'shares': {
-      const { gone, come } = compare(before.kind === after.kind ? before.elements : [], after.elements, shareKey);
-      return { gone: { ...after, elements: gone }, come: { ...after, elements: come } };
-    }
-    default:
-      return assertNever(after);
-  }
+  const { gone, come } = compare(before.kind === after.kind ? before.elements : [], after.elements);
+  return { gone: withElements(after, gone), come: withElements(after, come) };
 }
 
-const verdictKey = ({ address, protocol, port, chain }: NftVerdictElement): string => `${address} ${protocol} ${port} ${chain}`;
-const shareKey = ({ from, to, address, port }: NftShareElement): string => `${from} ${to} ${address} ${port}`;
+/** The same set or map with other elements of its kind. */
+export const withElements = (set: NftSet, elements: readonly NftElement[]): NftSet => ({ ...set, elements }) as NftSet;
+
+/** All that an element says, as text. */
+export function elementText(element: NftElement): string {
+  if (typeof element === 'string') return element;
+  if ('from' in element) return `${elementKey(element)} ${'owner' in element ? element.owner : `${element.address} ${element.port}`}`;
+  return 'chain' in element ? `${elementKey(element)} ${element.chain}` : elementKey(element);
+}
+
+/** What the kernel tells elements apart by, as text: their keys, an interval by both of its ends. */
+export function elementKey(element: NftElement): string {
+  if (typeof element === 'string') return element;
+  if ('from' in element) return `${element.from}-${element.to}`;
+  return 'address' in element ? `${element.address} ${element.protocol} ${element.port}` : `${element.protocol} ${element.port}`;
+}
+
+const isSame = (a: NftElement | undefined, b: NftElement | undefined): boolean => a === b || (typeof a === 'object' && typeof b === 'object' && elementText(a) === elementText(b));
 
 // Two states of a set mostly differ in one place: what is the same before and behind it is not looked at twice.
-function compare<T>(before: readonly T[], after: readonly T[], keyOf: (element: T) => string): { readonly gone: readonly T[]; readonly come: readonly T[] } {
+function compare(before: readonly NftElement[], after: readonly NftElement[]): { readonly gone: readonly NftElement[]; readonly come: readonly NftElement[] } {
   if (before === after) return { gone: [], come: [] };
-  const isSame = (a: T | undefined, b: T | undefined): boolean => a === b || (a !== undefined && b !== undefined && typeof a === 'object' && keyOf(a) === keyOf(b));
   const shorter = Math.min(before.length, after.length);
   let head = 0;
   while (head < shorter && isSame(before[head], after[head])) head += 1;
@@ -43,7 +44,7 @@ function compare<T>(before: readonly T[], after: readonly T[], keyOf: (element: 
   while (tail < shorter - head && isSame(before[before.length - 1 - tail], after[after.length - 1 - tail])) tail += 1;
   const oldMiddle = before.slice(head, before.length - tail);
   const newMiddle = after.slice(head, after.length - tail);
-  const old = new Set(oldMiddle.map(keyOf));
-  const now = new Set(newMiddle.map(keyOf));
-  return { gone: oldMiddle.filter((element) => !now.has(keyOf(element))), come: newMiddle.filter((element) => !old.has(keyOf(element))) };
+  const old = new Set(oldMiddle.map(elementText));
+  const now = new Set(newMiddle.map(elementText));
+  return { gone: oldMiddle.filter((element) => !now.has(elementText(element))), come: newMiddle.filter((element) => !old.has(elementText(element))) };
 }

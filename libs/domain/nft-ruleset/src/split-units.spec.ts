@@ -5,13 +5,14 @@ import { clusterId } from '#domain/fleet';
 import type { PlannedBackend, PlannedBackendId, PlannedEndpoint, PlannedProvider } from '#domain/routing-plan';
 import { testSeed } from '#testing';
 
-import { apportion, SHARE_MODULUS, splitUnits } from './split-units.js';
+import { apportion, SHARE_MODULUS, splitEvenly, splitUnits, type WeightedPart } from './split-units.js';
 
 const endpoint = (address: string, state: PlannedEndpoint['state'] = 'ready'): PlannedEndpoint => ({ address, port: 8080, state, zone: '', node: '', hostname: '' });
 const provider = (id: string, shareBp: number, endpoints: readonly PlannedEndpoint[]): PlannedProvider => ({ clusterId: clusterId(id), locality: { region: '', zone: '' }, path: 'direct', shareBp, endpoints });
 const backend = (...providers: readonly PlannedProvider[]): PlannedBackend => ({ id: 'composite:ai/model/80/TCP' as PlannedBackendId, protocol: 'TCP', affinity: undefined, trafficDistribution: 'None', providers });
-const percents = (parts: Parameters<typeof splitUnits>[0]): Record<string, number> =>
-  Object.fromEntries(splitUnits(parts, () => true).map(({ address, units }) => [address, Number(((100 * units) / SHARE_MODULUS).toFixed(4))]));
+const CHOICE = { isCarried: () => true, preferred: (endpoints: readonly PlannedEndpoint[]) => endpoints };
+const percents = (parts: readonly WeightedPart[]): Record<string, number> =>
+  Object.fromEntries(splitUnits(parts, CHOICE).flatMap((part) => splitEvenly(part.endpoints, part.units)).map(({ address, units }) => [address, Number(((100 * units) / SHARE_MODULUS).toFixed(4))]));
 
 const EAST = provider('east-1', 7_000, [endpoint('10.1.0.5'), endpoint('10.1.0.6')]);
 const WEST = provider('west-1', 3_000, [endpoint('10.2.0.5')]);

@@ -1,5 +1,7 @@
-import type { PlannedBackend, PlannedEndpoint } from '#domain/routing-plan';
-import { usableEndpoints } from '#domain/routing-plan';
+import type { ClusterId } from '#domain/fleet';
+import { usableEndpoints, type PlannedBackend, type PlannedEndpoint, type PlannedProvider } from '#domain/routing-plan';
+
+import { ownerNumber } from './names.js';
 
 /**
  * How many units one random draw may take. A thousand million: an endpoint's share is off by at most three units
@@ -15,6 +17,54 @@ export interface WeightedPart {
   readonly backend: PlannedBackend | undefined;
 }
 
+/** Which of a provider's endpoints one node uses. */
+export interface EndpointChoice {
+  /** Whether a table can carry the endpoint at all. */
+  readonly isCarried: (endpoint: PlannedEndpoint) => boolean;
+  /** Those that the node prefers among its own cluster's usable ones. */
+  readonly preferred: (endpoints: readonly PlannedEndpoint[], backend: PlannedBackend, clusterId: ClusterId) => readonly PlannedEndpoint[];
+}
+
+/** One provider's part of a listener: how many units, and the endpoints that share them. */
+export interface ProviderUnits {
+  readonly owner: number;
+  readonly provider: PlannedProvider;
+  readonly units: number;
+  /** Never empty. */
+  readonly endpoints: readonly PlannedEndpoint[];
+}
+
+/**
+ * Splits the modulus over the parts by weight, and each part over its backend's providers by share, both by largest
+ * remainder. Units of a part that nobody can serve are left out: they are refused, never handed to another part (R12). A
+ * provider without a usable endpoint passes its units to the other providers of its own backend, as every xDS client does
+ * with the same snapshot.
+ */
+export function splitUnits(parts: readonly WeightedPart[], choice: EndpointChoice): readonly ProviderUnits[] {
+  const unitsPerPart = apportion(
+    SHARE_MODULUS,
+    parts.map((part) => part.weight),
+  );
+  return parts.flatMap((part, index) => (part.backend === undefined ? [] : splitBackend(part.backend, unitsPerPart[index] ?? 0, choice)));
+}
+
+function splitBackend(backend: PlannedBackend, units: number, choice: EndpointChoice): ProviderUnits[] {
+  const serving = backend.providers
+    .filter(({ shareBp }) => shareBp > 0)
+    .map((provider) => {
+      const usable = usableEndpoints(provider.endpoints.filter(choice.isCarried));
+      return { provider, endpoints: choice.preferred(usable, backend, provider.clusterId) };
+    })
+    .filter(({ endpoints }) => endpoints.length > 0);
+  const unitsPerProvider = apportion(
+    units,
+    serving.map(({ provider }) => provider.shareBp),
+  );
+  return serving
+    .map(({ provider, endpoints }, index) => ({ owner: ownerNumber(backend.id, provider.clusterId), provider, endpoints, units: unitsPerProvider[index] ?? 0 }))
+    .filter((part) => part.units > 0);
+}
+
 /** An endpoint and how many of the modulus's units lead to it; never 0. */
 export interface EndpointUnits {
   readonly address: string;
@@ -22,42 +72,8 @@ export interface EndpointUnits {
   readonly units: number;
 }
 
-/**
- * Splits the modulus over the parts by weight, each part over its backend's providers by share, and each provider's
- * units over its usable endpoints, every level by largest remainder. Units of a part that nobody can serve are left
- * out: they are refused, never handed to another part (R12). A provider without a usable endpoint passes its units to
- * the other providers of its own backend, as every xDS client does with the same snapshot.
- */
-export function splitUnits(
-  parts: readonly WeightedPart[],
-  isCarried: (endpoint: PlannedEndpoint) => boolean,
-): readonly EndpointUnits[] {
-  const unitsPerPart = apportion(
-    SHARE_MODULUS,
-    parts.map((part) => part.weight),
-  );
-  return parts.flatMap((part, index) =>
-    part.backend === undefined ? [] : splitBackend(part.backend, unitsPerPart[index] ?? 0, isCarried),
-  );
-}
-
-function splitBackend(
-  backend: PlannedBackend,
-  units: number,
-  isCarried: (endpoint: PlannedEndpoint) => boolean,
-): EndpointUnits[] {
-  const serving = backend.providers
-    .filter((provider) => provider.shareBp > 0)
-    .map((provider) => ({ shareBp: provider.shareBp, endpoints: usableEndpoints(provider.endpoints).filter(isCarried) }))
-    .filter((provider) => provider.endpoints.length > 0);
-  const unitsPerProvider = apportion(
-    units,
-    serving.map((provider) => provider.shareBp),
-  );
-  return serving.flatMap((provider, index) => splitProvider(provider.endpoints, unitsPerProvider[index] ?? 0));
-}
-
-function splitProvider(endpoints: readonly PlannedEndpoint[], units: number): EndpointUnits[] {
+/** Splits units evenly over endpoints; the first ones take what is left over. */
+export function splitEvenly(endpoints: readonly PlannedEndpoint[], units: number): readonly EndpointUnits[] {
   const floor = Math.floor(units / endpoints.length);
   const oneMore = units % endpoints.length;
   return endpoints

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { buildNftRuleset, diffNftRuleset } from '#domain/nft-ruleset';
+import { buildNftRuleset, diffNftRuleset, UNKNOWN_TABLES } from '#domain/nft-ruleset';
 
 import { FakeNft } from './fake-nft.js';
 import { nftConformance } from './nft.conformance.js';
@@ -11,7 +11,7 @@ nftConformance('the fake', async () => {
   return Promise.resolve({
     nft,
     reopen: () => Promise.resolve(nft.reopen()),
-    kernelProblems: (plan) => Promise.resolve(nft.table === buildNftRuleset(plan).text ? [] : [nft.table]),
+    kernelProblems: (ruleset) => Promise.resolve(nft.table === ruleset.text ? [] : [nft.table]),
     hasTable: () => Promise.resolve(nft.table !== ''),
     flushRuleset: () => Promise.resolve(nft.flushRuleset()),
     end: () => nft.close(),
@@ -34,12 +34,12 @@ describe('runOperations', () => {
   const ruleset = buildNftRuleset({ frontends: [], backends: [], gatewayPorts: [] });
   const vips = { kind: 'addresses' as const, name: 'vips', elements: ['172.30.0.5'] };
   it.each([
-    { name: 'an element twice', operations: [{ op: 'add-elements' as const, set: vips }, { op: 'add-elements' as const, set: vips }], want: 'EEXIST' },
-    { name: 'an element that is not there', operations: [{ op: 'delete-elements' as const, set: vips }], want: 'ENOENT' },
-    { name: 'a set that a rule names', operations: [{ op: 'delete-set' as const, set: vips }], want: 'EBUSY' },
-    { name: 'a table that is not there', operations: [{ op: 'delete-table' as const }, { op: 'delete-table' as const }], want: 'ENOENT' },
+    { name: 'an element twice', operations: [{ op: 'add-elements' as const, family: 'ip' as const, set: vips }, { op: 'add-elements' as const, family: 'ip' as const, set: vips }], want: 'EEXIST' },
+    { name: 'an element that is not there', operations: [{ op: 'delete-elements' as const, family: 'ip' as const, set: vips }], want: 'ENOENT' },
+    { name: 'a set that a rule names', operations: [{ op: 'delete-set' as const, family: 'ip' as const, set: vips }], want: 'EBUSY' },
+    { name: 'a table that is not there', operations: [{ op: 'delete-table' as const, family: 'ip' as const }, { op: 'delete-table' as const, family: 'ip' as const }], want: 'ENOENT' },
   ])('refuses $name with $want', ({ operations, want }) => {
-    const table = runOperations(undefined, diffNftRuleset(undefined, ruleset));
+    const table = runOperations([], diffNftRuleset(UNKNOWN_TABLES, ruleset));
     expect(() => runOperations(table, operations)).toThrow(SimulatedRefusal);
     expect(() => runOperations(table, operations)).toThrow(want);
   });

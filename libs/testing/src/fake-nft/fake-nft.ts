@@ -1,5 +1,5 @@
 import { FleetError } from '#domain/fleet';
-import { diffNftRuleset, renderNftRuleset, type NftRuleset } from '#domain/nft-ruleset';
+import { diffNftRuleset, renderNftTables, tablesInForce, type NftFamily, type NftFlow, type NftRuleset, type NftShareMaps, type NftTablesInForce, type NftUnitMap } from '#domain/nft-ruleset';
 import { Nft, type NftApplied } from '#ports';
 
 import { runOperations, type TableContent } from './simulated-table.js';
@@ -10,17 +10,22 @@ import { runOperations, type TableContent } from './simulated-table.js';
  * {@link FakeNft.changeFromOutside}.
  */
 export class FakeNft extends Nft {
+  override readonly affinity = 'timed';
   /** The next apply throws this and changes nothing. */
   failNext: Error | undefined;
-  /** What the table's counter of refused connections says. */
+  /** What the tables' counter of refused connections says. */
   rejected = 0;
+  /** What the tables' counter of connections that fell into a gap says. */
+  gaps = 0;
+  /** What packets have filled into the tables. */
+  counted: readonly NftFlow[] = [];
   isClosed = false;
   readonly #kernel: Kernel;
-  #known: NftRuleset | undefined;
+  #known: NftTablesInForce | undefined;
   #applied: NftRuleset | undefined;
   readonly #listeners = new Set<() => void>();
 
-  constructor(kernel: Kernel = { content: undefined }) {
+  constructor(kernel: Kernel = { content: [] }) {
     super();
     this.#kernel = kernel;
   }
@@ -30,9 +35,9 @@ export class FakeNft extends Nft {
     return new FakeNft(this.#kernel);
   }
 
-  /** The table in the kernel as text; empty where there is none. */
+  /** The tables in the kernel as text; empty where there are none. */
   get table(): string {
-    return this.#kernel.content === undefined ? '' : textOf(this.#kernel.content);
+    return renderNftTables(this.#kernel.content);
   }
 
   override async apply(ruleset: NftRuleset): Promise<NftApplied> {
@@ -40,16 +45,23 @@ export class FakeNft extends Nft {
     const failure = this.failNext;
     this.failNext = undefined;
     if (failure !== undefined) throw failure;
-    const operations = diffNftRuleset(this.#known ?? this.#adopt(), ruleset);
+    const operations = diffNftRuleset(this.#known ?? tablesInForce({ tables: this.#kernel.content }), ruleset);
     try {
       this.#kernel.content = runOperations(this.#kernel.content, operations);
     } catch (cause) {
       this.#known = undefined;
       throw new FleetError('NFT_REJECTED', 'bug', cause instanceof Error ? cause.message : 'refused', { cause });
     }
-    this.#known = ruleset;
+    this.#known = tablesInForce(ruleset);
     this.#applied = ruleset;
     return { operations: operations.length, durationMs: 0 };
+  }
+
+  override async shareMaps(): Promise<NftShareMaps> {
+    await Promise.resolve();
+    const of = (family: NftFamily): ReadonlyMap<string, NftUnitMap> =>
+      new Map((this.#kernel.content.find((table) => table.family === family)?.sets ?? []).flatMap((set) => (set.kind === 'shares' || set.kind === 'owners' ? [[set.name, set]] : [])));
+    return { ip: of('ip'), ip6: of('ip6') };
   }
 
   override async exists(): Promise<boolean> {
@@ -74,9 +86,19 @@ export class FakeNft extends Nft {
     return this.rejected;
   }
 
+  override async gapConnections(): Promise<number> {
+    await Promise.resolve();
+    return this.gaps;
+  }
+
+  override async flows(): Promise<readonly NftFlow[]> {
+    await Promise.resolve();
+    return this.counted;
+  }
+
   override async remove(): Promise<void> {
     await Promise.resolve();
-    this.#kernel.content = undefined;
+    this.#kernel.content = [];
     this.#known = undefined;
     this.#applied = undefined;
   }
@@ -86,18 +108,13 @@ export class FakeNft extends Nft {
     this.isClosed = true;
   }
 
-  #adopt(): NftRuleset | undefined {
-    const { content } = this.#kernel;
-    return content === undefined ? undefined : { family: 'ip', table: 'spillway', unsupported: [], text: '', ...content };
-  }
-
   /** Somebody runs `nft flush ruleset`. */
   flushRuleset(): void {
-    this.changeFromOutside(undefined);
+    this.changeFromOutside([]);
   }
 
   /** Somebody else puts this content in place of ours. */
-  changeFromOutside(content: TableContent | undefined): void {
+  changeFromOutside(content: TableContent): void {
     this.#kernel.content = content;
     this.#known = undefined;
     for (const listener of this.#listeners) listener();
@@ -106,7 +123,5 @@ export class FakeNft extends Nft {
 
 /** What outlives the process that wrote it. */
 interface Kernel {
-  content: TableContent | undefined;
+  content: TableContent;
 }
-
-const textOf = (content: TableContent): string => renderNftRuleset({ family: 'ip', table: 'spillway', unsupported: [], ...content });

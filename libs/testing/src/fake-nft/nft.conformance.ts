@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { buildNftRuleset } from '#domain/nft-ruleset';
+import { buildNftRuleset, type NftRuleset } from '#domain/nft-ruleset';
 import type { Frontend, PlannedBackend, PlannedBackendId, RoutingPlan } from '#domain/routing-plan';
 import { clusterId } from '#domain/fleet';
 import type { Nft } from '#ports';
@@ -12,8 +12,8 @@ export interface NftUnderTest {
   readonly nft: Nft;
   /** A second adapter on the same kernel, as after a restart of the process. */
   reopen(): Promise<Nft>;
-  /** Why the kernel does not hold this plan's table, by another way than the adapter's; empty where it does. */
-  kernelProblems(plan: RoutingPlan): Promise<readonly string[]>;
+  /** Why the kernel does not hold these tables, by another way than the adapter's; empty where it does. */
+  kernelProblems(ruleset: NftRuleset): Promise<readonly string[]>;
   /** Whether there is a table at all. */
   hasTable(): Promise<boolean>;
   /** What an administrator's `nft flush ruleset` does. */
@@ -53,19 +53,21 @@ export function nftConformance(name: string, setUp: () => Promise<NftUnderTest>)
       test = await setUp();
     });
     afterEach(() => test.end());
-    const apply = (plan: RoutingPlan) => test.nft.apply(buildNftRuleset(plan));
+    const build = (plan: RoutingPlan): NftRuleset => buildNftRuleset(plan, { affinity: test.nft.affinity });
+    const apply = (plan: RoutingPlan) => test.nft.apply(build(plan));
+    const kernelProblems = (plan: RoutingPlan) => test.kernelProblems(build(plan));
 
     it('makes the kernel hold exactly the ruleset, change after change', async () => {
       for (const plan of [NONE, ONE, OTHER_ENDPOINTS, TWO, ONE, NONE, TWO]) {
         expect((await apply(plan)).operations).toBeGreaterThan(0);
-        expect(await test.kernelProblems(plan)).toEqual([]);
+        expect(await kernelProblems(plan)).toEqual([]);
       }
     });
 
     it('sends nothing where nothing changed', async () => {
       await apply(ONE);
       expect((await apply(structuredClone(ONE))).operations).toBe(0);
-      expect(await test.kernelProblems(ONE)).toEqual([]);
+      expect(await kernelProblems(ONE)).toEqual([]);
     });
 
     it('changes an endpoint by changing elements only', async () => {
@@ -78,18 +80,18 @@ export function nftConformance(name: string, setUp: () => Promise<NftUnderTest>)
       await apply(TWO);
       const later = await test.reopen();
       expect(await later.isIntact()).toBe(false);
-      expect((await later.apply(buildNftRuleset(TWO))).operations).toBe(0);
+      expect((await later.apply(build(TWO))).operations).toBe(0);
       expect(await later.isIntact()).toBe(true);
       await later.close();
-      expect(await test.kernelProblems(TWO)).toEqual([]);
+      expect(await kernelProblems(TWO)).toEqual([]);
     });
 
     it('brings the table of an earlier process to another plan', async () => {
       await apply(TWO);
       const later = await test.reopen();
-      expect((await later.apply(buildNftRuleset(OTHER_ENDPOINTS))).operations).toBeGreaterThan(0);
+      expect((await later.apply(build(OTHER_ENDPOINTS))).operations).toBeGreaterThan(0);
       await later.close();
-      expect(await test.kernelProblems(OTHER_ENDPOINTS)).toEqual([]);
+      expect(await kernelProblems(OTHER_ENDPOINTS)).toEqual([]);
     });
 
     it('says so when somebody flushes the ruleset, and the next apply restores it', async () => {
@@ -101,7 +103,7 @@ export function nftConformance(name: string, setUp: () => Promise<NftUnderTest>)
       await until('the foreign change is noticed', () => calls > 0);
       expect(await test.nft.isIntact()).toBe(false);
       await apply(ONE);
-      expect(await test.kernelProblems(ONE)).toEqual([]);
+      expect(await kernelProblems(ONE)).toEqual([]);
       expect(await test.nft.isIntact()).toBe(true);
       unsubscribe();
     });
@@ -125,14 +127,14 @@ export function nftConformance(name: string, setUp: () => Promise<NftUnderTest>)
       await test.nft.remove();
       expect(await test.nft.isIntact()).toBe(false);
       await apply(ONE);
-      expect(await test.kernelProblems(ONE)).toEqual([]);
+      expect(await kernelProblems(ONE)).toEqual([]);
     });
 
     it('keeps the table when it is closed', async () => {
       const other = await test.reopen();
-      await other.apply(buildNftRuleset(ONE));
+      await other.apply(build(ONE));
       await other.close();
-      expect(await test.kernelProblems(ONE)).toEqual([]);
+      expect(await kernelProblems(ONE)).toEqual([]);
     });
 
     it('has refused nothing at first', async () => {

@@ -1,5 +1,5 @@
 import { byKey } from '#domain/fleet';
-import type { NftChain, NftOperation, NftRule, NftRuleset, NftSet, NftStatement } from '#domain/nft-ruleset';
+import { elementKey, NFT_FAMILIES, SET_LAYOUTS, setNamesOf, withElements, type NftChain, type NftElement, type NftFamily, type NftOperation, type NftRule, type NftRuleset, type NftSet, type NftTable } from '#domain/nft-ruleset';
 
 /** What the kernel would answer to an operation that it refuses. */
 export class SimulatedRefusal extends Error {
@@ -11,28 +11,29 @@ export class SimulatedRefusal extends Error {
   }
 }
 
-/** The content of a table, as the ruleset types say it. */
-export type TableContent = Pick<NftRuleset, 'counters' | 'sets' | 'chains'>;
+/** Our tables as a kernel holds them; none where there is none. */
+export type TableContent = NftRuleset['tables'];
 
 /**
- * Runs a transaction on a table by the kernel's rules, and stricter where the kernel is lenient: nothing is added twice,
+ * Runs a transaction on tables by the kernel's rules, and stricter where the kernel is lenient: nothing is added twice,
  * nothing is deleted that is not there or that something still points to, every name is known when it is used. Gives the
  * new content, or throws {@link SimulatedRefusal}; the content given is never changed.
  */
-export function runOperations(content: TableContent | undefined, operations: readonly NftOperation[]): TableContent | undefined {
-  let table = content === undefined ? undefined : toTable(content);
+export function runOperations(content: TableContent, operations: readonly NftOperation[]): TableContent {
+  const tables = new Map<NftFamily, Table>(content.map((table) => [table.family, toTable(table)]));
   for (const operation of operations) {
+    const table = tables.get(operation.family);
     if (operation.op === 'add-table') {
-      table ??= { counters: new Set(), sets: new Map(), chains: new Map() };
+      if (table === undefined) tables.set(operation.family, { counters: new Set(), sets: new Map(), chains: new Map() });
     } else if (operation.op === 'delete-table') {
       must(table !== undefined, 'ENOENT', 'no table');
-      table = undefined;
+      tables.delete(operation.family);
     } else {
       must(table !== undefined, 'ENOENT', 'no table');
       runOperation(table, operation);
     }
   }
-  return table === undefined ? undefined : toContent(table);
+  return NFT_FAMILIES.flatMap((family) => toContent(family, tables.get(family)));
 }
 
 interface Table {
@@ -42,12 +43,13 @@ interface Table {
 }
 
 const byName = byKey<{ readonly name: string }>(({ name }) => name);
-const toTable = ({ counters, sets, chains }: TableContent): Table => ({
+const toTable = ({ counters, sets, chains }: NftTable): Table => ({
   counters: new Set(counters),
   sets: new Map(sets.map((set) => [set.name, set])),
   chains: new Map(chains.map((chain) => [chain.name, chain])),
 });
-const toContent = (table: Table): TableContent => ({ counters: [...table.counters].sort(), sets: [...table.sets.values()].sort(byName), chains: [...table.chains.values()].sort(byName) });
+const toContent = (family: NftFamily, table: Table | undefined): readonly NftTable[] =>
+  table === undefined ? [] : [{ family, counters: [...table.counters].sort(), sets: [...table.sets.values()].sort(byName), chains: [...table.chains.values()].sort(byName) }];
 
 function must(condition: boolean, errno: SimulatedRefusal['errno'], what: string): asserts condition {
   if (!condition) throw new SimulatedRefusal(errno, what);
@@ -68,7 +70,7 @@ function runOperation(table: Table, operation: InTable): void {
       return;
     case 'add-set':
       must(!table.sets.has(operation.set.name), 'EEXIST', `set ${operation.set.name}`);
-      table.sets.set(operation.set.name, emptied(operation.set));
+      put(table, operation.set, []);
       return;
     case 'delete-set':
       must(table.sets.has(operation.set.name), 'ENOENT', `set ${operation.set.name}`);
@@ -109,71 +111,62 @@ function runChainOperation(table: Table, operation: Extract<InTable, { readonly 
   }
 }
 
-function namesOf(statement: NftStatement): readonly string[] {
-  if ('set' in statement) return [statement.set];
-  if ('map' in statement) return [statement.map];
-  return 'counter' in statement ? [statement.counter] : [];
-}
+const namesOf = (rule: NftRule): readonly string[] => rule.flatMap((statement) => [...setNamesOf(statement), ...('counter' in statement ? [statement.counter] : [])]);
 
 function mustKnowNames(table: Table, rule: NftRule): void {
-  for (const name of rule.flatMap(namesOf)) must(table.sets.has(name) || table.counters.has(name), 'ENOENT', name);
+  for (const name of namesOf(rule)) must(table.sets.has(name) || table.counters.has(name), 'ENOENT', name);
+  for (const statement of rule) if ('chain' in statement) must(table.chains.has(statement.chain), 'ENOENT', `chain ${statement.chain}`);
 }
 
-const isReferenced = (table: Table, name: string): boolean => [...table.chains.values()].some((chain) => chain.rules.flat().flatMap(namesOf).includes(name));
+const isReferenced = (table: Table, name: string): boolean => [...table.chains.values()].some((chain) => chain.rules.flatMap(namesOf).includes(name));
 
-const isTarget = (table: Table, chain: string): boolean => [...table.sets.values()].some((set) => set.kind === 'verdicts' && set.elements.some((element) => element.chain === chain));
+const isTarget = (table: Table, name: string): boolean =>
+  [...table.sets.values()].some((set) => (set.kind === 'verdicts' || set.kind === 'port-verdicts') && set.elements.some(({ chain }) => chain === name)) ||
+  [...table.chains.values()].some(({ rules }) => rules.flat().some((statement) => 'chain' in statement && statement.chain === name));
 
-const emptied = (set: NftSet): NftSet => (set.kind === 'shares' ? { ...set, elements: [], rejectedUnits: set.modulus } : { ...set, elements: [] });
-
-type Element = NftSet['elements'][number];
-
-// What the kernel tells elements apart by: for an interval both of its ends.
-const keyOf = (element: Element): string => {
-  if (typeof element === 'string') return element;
-  return 'from' in element ? `${element.from}-${element.to}` : `${element.address} ${element.protocol} ${element.port}`;
-};
-const sortKeyOf = (element: Element): string => {
-  if (typeof element === 'string') return element;
-  return 'from' in element ? String(element.from).padStart(10, '0') : `${element.address}/${String(element.port).padStart(5, '0')}`;
-};
+const elementsOf = (set: NftSet): readonly NftElement[] => set.elements;
 
 function addElements(table: Table, added: NftSet): void {
   const set = table.sets.get(added.name);
   must(set !== undefined, 'ENOENT', `set ${added.name}`);
-  const keys = new Set((set.elements as readonly Element[]).map(keyOf));
-  for (const element of added.elements) {
-    must(!keys.has(keyOf(element)), 'EEXIST', `element ${keyOf(element)} in ${set.name}`);
+  const keys = new Set(elementsOf(set).map(elementKey));
+  for (const element of elementsOf(added)) {
+    must(!keys.has(elementKey(element)), 'EEXIST', `element ${elementKey(element)} in ${set.name}`);
     if (typeof element !== 'string' && 'chain' in element) must(table.chains.has(element.chain), 'ENOENT', `chain ${element.chain}`);
-    keys.add(keyOf(element));
+    keys.add(elementKey(element));
   }
-  put(table, set, [...set.elements, ...added.elements]);
+  put(table, set, [...elementsOf(set), ...elementsOf(added)]);
   const now = table.sets.get(set.name);
-  if (now?.kind === 'shares') mustNotOverlap(now);
+  if (now !== undefined && SET_LAYOUTS[now.kind].isInterval) mustNotOverlap(now);
 }
 
-function mustNotOverlap(map: Extract<NftSet, { readonly kind: 'shares' }>): void {
-  map.elements.forEach((element, index) => {
-    const before = map.elements[index - 1];
-    must(before === undefined || before.to < element.from, 'EEXIST', `interval ${element.from}-${element.to} in ${map.name}`);
-  });
+function mustNotOverlap(map: NftSet): void {
+  let next = 0;
+  for (const element of elementsOf(map)) {
+    if (typeof element === 'string' || !('from' in element)) continue;
+    must(element.from >= next, 'EEXIST', `interval ${element.from}-${element.to} in ${map.name}`);
+    next = element.to + 1;
+  }
 }
 
 function deleteElements(table: Table, deleted: NftSet): void {
   const set = table.sets.get(deleted.name);
   must(set !== undefined, 'ENOENT', `set ${deleted.name}`);
-  const keys = new Set((set.elements as readonly Element[]).map(keyOf));
-  for (const element of deleted.elements) must(keys.has(keyOf(element)), 'ENOENT', `element ${keyOf(element)} in ${set.name}`);
-  const gone = new Set((deleted.elements as readonly Element[]).map(keyOf));
-  put(table, set, (set.elements as readonly Element[]).filter((element) => !gone.has(keyOf(element))));
+  const keys = new Set(elementsOf(set).map(elementKey));
+  for (const element of elementsOf(deleted)) must(keys.has(elementKey(element)), 'ENOENT', `element ${elementKey(element)} in ${set.name}`);
+  const gone = new Set(elementsOf(deleted).map(elementKey));
+  put(table, set, elementsOf(set).filter((element) => !gone.has(elementKey(element))));
 }
 
-function put(table: Table, set: NftSet, elements: readonly Element[]): void {
-  const sorted = [...elements].sort(byKey(sortKeyOf));
-  const next = { ...set, elements: sorted } as NftSet;
-  if (next.kind !== 'shares') {
+const sortKeyOf = (element: NftElement): string => (typeof element !== 'string' && 'from' in element ? String(element.from).padStart(10, '0') : elementKey(element));
+
+function put(table: Table, set: NftSet, elements: readonly NftElement[]): void {
+  const next = withElements(set, [...elements].sort(byKey(sortKeyOf)));
+  if (next.kind !== 'shares' && next.kind !== 'owners') {
     table.sets.set(set.name, next);
     return;
   }
-  const mapped = next.elements.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  let mapped = 0;
+  for (const { from, to } of next.elements) mapped += to - from + 1;
   table.sets.set(set.name, { ...next, rejectedUnits: next.modulus - mapped });
 }
