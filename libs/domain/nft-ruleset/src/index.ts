@@ -1,8 +1,7 @@
-export { isOfFamily } from './address-family.js';
-export type { NftAffinityWay, NftBuildOptions, NftNode, NftShareMaps } from './build-options.js';
+export type { NftAffinityWay, NftNode, NftShareMaps } from './build-options.js';
 export { buildNftRuleset } from './build-nft-ruleset.js';
 export { diffNftRuleset, tablesInForce, UNKNOWN_TABLES, type NftOperation, type NftTablesInForce } from './diff-nft-ruleset.js';
-export { connectionsByProvider, flowOfFields, type NftFlow, type ProviderConnections } from './flows.js';
+export { flowOfFields, type NftFlow } from './flows.js';
 export { listedTableProblems } from './listed-table-problems.js';
 export { AFFINITY_MAP, FLOWS_SET, GAPS_COUNTER, REJECTED_COUNTER } from './names.js';
 export * from './nft-ruleset.js';
@@ -14,4 +13,4 @@ export { elementParts, SET_LAYOUTS, setOfParts, type NftElementParts, type NftFi
 export { splitNftOperations } from './split-nft-operations.js';
 export { SHARE_MODULUS } from './split-units.js';
 export { setNamesOf } from './statement-names.js';
-export { tracePacket, type TracedPacket, type TraceVerdict } from './trace.js';
+export { tracePacket } from './trace.js';

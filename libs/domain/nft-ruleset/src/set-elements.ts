@@ -19,7 +19,7 @@ export function diffSetElements(before: NftSet, after: NftSet): SetElementsDiff 
 export const withElements = (set: NftSet, elements: readonly NftElement[]): NftSet => ({ ...set, elements }) as NftSet;
 
 /** All that an element says, as text. */
-export function elementText(element: NftElement): string {
+function elementText(element: NftElement): string {
   if (typeof element === 'string') return element;
   if ('from' in element) return `${elementKey(element)} ${'owner' in element ? element.owner : `${element.address} ${element.port}`}`;
   return 'chain' in element ? `${elementKey(element)} ${element.chain}` : elementKey(element);
